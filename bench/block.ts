@@ -17,8 +17,8 @@ local function turn()
   bench_longest, last, is_due = math.max(bench_longest, time - last), time, false
 end
 idle:start(function()
-  -- Reading and writing files also runs the event loop, but only to look for CTRL-C. Only scheduled functions
-  -- wait for the editor.
+  -- While Neovim reads or writes a file, it also runs the event loop, but only to check for CTRL-C. Scheduled
+  -- functions run only when the editor is free.
   if not is_due then
     is_due = true
     vim.schedule(turn)

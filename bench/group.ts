@@ -1,6 +1,6 @@
 /**
- * Measures one group of rows in its own process and prints them as JSON. In a common process, texts of 10 MB from other
- * groups would slow down the start of programs and the garbage collection.
+ * Measures one group of rows in a separate process and prints them as JSON. In a single process for all groups, texts
+ * of 10 MB from other groups would slow down the start of programs and the garbage collection.
  */
 import { groups } from "./groups.ts";
 import { ours } from "./subject.ts";

@@ -18,7 +18,7 @@ import { visibleRows } from "./rows/visible.ts";
 import type { Subject } from "./subject.ts";
 import type { Row } from "./table.ts";
 
-export type Group = (subject: Subject, floor: string) => Promise<Row[]> | Row[];
+type Group = (subject: Subject, floor: string) => Promise<Row[]> | Row[];
 
 export const groups: Readonly<Record<string, Group>> = {
   startup: startupRows,

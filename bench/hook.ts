@@ -1,11 +1,11 @@
 /** Sends hook events of an agent to the host. */
 import { once } from "node:events";
 import http from "node:http";
-import { readDiscovery } from "../test/support/client.ts";
 import type { Nvim } from "../test/support/nvim.ts";
+import { discoveryOf } from "./subject.ts";
 
 /** Fields of an event that depend on the tool. */
-export interface HookedTool {
+interface HookedTool {
   tool_name: string;
   tool_input: Readonly<Record<string, string>>;
 }
@@ -14,8 +14,7 @@ export interface HookedTool {
 export type TellHook = (event: string, about: string | HookedTool) => Promise<void>;
 
 export function hookTo(nvim: Nvim): TellHook {
-  const [file] = readDiscovery(nvim.dirs.tmp);
-  if (!file) throw new Error("no discovery file");
+  const file = discoveryOf(nvim);
   let moment = 0;
   return async (hook_event_name, about) => {
     const tool =

@@ -69,7 +69,7 @@ async function createCodeCache(): Promise<void> {
   await within(async (scope) => {
     const dist = join(root, "dist");
     const caches = () => readdirSync(dist).filter((name) => name.endsWith(".cache"));
-    // One of them may be of an earlier build.
+    // A cache may be that of an earlier build.
     for (const name of caches()) rmSync(join(dist, name));
     const nvim = await startSubject(scope, ours);
     await nvim.lua(ours.start);

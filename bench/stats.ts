@@ -44,6 +44,11 @@ export async function takeTurns<const M extends readonly (() => Promise<unknown>
   return samples as { [K in keyof M]: Awaited<ReturnType<M[K]>>[] };
 }
 
+/** The summary for a row that shows the 99th percentile instead of the median. */
+export function atP99(summary: Summary): Summary {
+  return { ...summary, median: summary.p99, low: summary.p99, high: summary.p99 };
+}
+
 /** Duration of `run` (ms). */
 export async function time(run: () => Promise<unknown>): Promise<number> {
   const start = performance.now();

@@ -2,7 +2,12 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
-import { type CompanionClient, connectClient } from "../test/support/client.ts";
+import {
+  type CompanionClient,
+  connectClient,
+  type Discovery,
+  readDiscovery,
+} from "../test/support/client.ts";
 import { type Nvim, type NvimOptions, root, startNvim } from "../test/support/nvim.ts";
 import type { Scope } from "../test/support/scope.ts";
 import { waitFor } from "../test/support/wait.ts";
@@ -54,25 +59,34 @@ export function startSubject(scope: Scope, subject: Subject, options: NvimOption
   });
 }
 
-const Discovery = z.looseObject({ port: z.number(), authToken: z.string().default("") });
+const DiscoveryFile = z.looseObject({ port: z.number(), authToken: z.string().default("") });
 const Endpoint = z.object({ port: z.number(), token: z.string() });
 type Endpoint = z.infer<typeof Endpoint>;
 
 /** Reads the newest discovery file as leniently as Gemini CLI, because other plugins may add fields. */
-function readDiscovery(tmpdir: string): Endpoint | undefined {
+function readEndpoint(tmpdir: string): Endpoint | undefined {
   const directory = join(tmpdir, "gemini", "ide");
   if (!statSync(directory, { throwIfNoEntry: false })) return undefined;
   for (const name of readdirSync(directory)) {
     if (!/^gemini-ide-server-\d+-\d+\.json$/.test(name)) continue;
-    const { port, authToken } = Discovery.parse(JSON.parse(readFileSync(join(directory, name), "utf8")));
+    const { port, authToken } = DiscoveryFile.parse(JSON.parse(readFileSync(join(directory, name), "utf8")));
     return { port, token: authToken };
   }
   return undefined;
 }
 
+/** The discovery file of this plugin. */
+export function discoveryOf(nvim: Nvim): Discovery {
+  const [file] = readDiscovery(nvim.dirs.tmp);
+  if (!file) throw new Error("no discovery file");
+  return file;
+}
+
 export interface Running {
   nvim: Nvim;
   clients: CompanionClient[];
+  /** The first client. */
+  readonly client: CompanionClient;
   /** Where more clients can connect. */
   endpoint: Endpoint;
 }
@@ -87,18 +101,28 @@ export async function startBridge(
   await nvim.lua(subject.start);
   const { endpoint } = subject;
   const { port, token } = await waitFor(
-    async () => (endpoint ? Endpoint.parse(await nvim.lua(endpoint)) : readDiscovery(nvim.dirs.tmp)),
-    "where to connect",
+    async () => (endpoint ? Endpoint.parse(await nvim.lua(endpoint)) : readEndpoint(nvim.dirs.tmp)),
+    "the endpoint",
     20_000,
   );
   const connected: CompanionClient[] = [];
   for (let i = 0; i < clients; i += 1) connected.push(await connectClient(scope, { port, token }));
   for (const client of connected) {
-    // Some plugins send nothing before the first event, or too early. More events would delay the debounced one.
+    // Some plugins send no context before the first event, or send it too early. Fires few events, because each event
+    // restarts their debounce.
     const told = () => client.waitForNotification("ide/contextUpdate", undefined, 500).catch(() => undefined);
     for (let i = 0; i < 40 && !(await told()); i += 1) {
       await nvim.lua("vim.api.nvim_exec_autocmds('CursorMoved', {})");
     }
   }
-  return { nvim, clients: connected, endpoint: { port, token } };
+  return {
+    nvim,
+    clients: connected,
+    get client() {
+      const [first] = connected;
+      if (!first) throw new Error("no client");
+      return first;
+    },
+    endpoint: { port, token },
+  };
 }

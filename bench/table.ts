@@ -20,8 +20,8 @@ export interface Results {
   rows: Row[];
 }
 
-/** Returns the value to compare with the goal. */
-function held({ figure, floor, goal }: Row): number | undefined {
+/** The value that is compared with the goal. */
+function comparedValue({ figure, floor, goal }: Row): number | undefined {
   if (!floor || (goal && "most" in goal)) return figure.median;
   return goal && "more" in goal ? figure.median - floor.median : figure.median / floor.median;
 }
@@ -31,7 +31,7 @@ function limit(goal: Goal): number {
 }
 
 export function isMissed(row: Row): boolean {
-  const value = held(row);
+  const value = comparedValue(row);
   return row.goal !== undefined && value !== undefined && value > limit(row.goal);
 }
 
@@ -56,8 +56,8 @@ function goalText(row: Row): string {
     : `≤ ${withUnit(`${row.goal.most}`, row)}`;
 }
 
-function heldText(row: Row): string {
-  const value = held(row);
+function ratioText(row: Row): string {
+  const value = comparedValue(row);
   if (!row.floor || value === undefined || (row.goal && "most" in row.goal)) return "";
   return row.goal && "more" in row.goal ? `${value < 0 ? "" : "+"}${number(value)}` : `${number(value)} ×`;
 }
@@ -69,7 +69,7 @@ function cells(row: Row): string[] {
     row.name,
     withUnit(spread(row.figure), row),
     row.floor ? spread(row.floor) : "",
-    heldText(row),
+    ratioText(row),
     goalText(row),
     row.goal ? (isMissed(row) ? "missed" : "met") : "",
   ];

@@ -28,9 +28,9 @@ local function wrap(module, name)
 end
 wrap('host.rpc', 'call')
 wrap('review.proposal', 'buffers')
-wrap('review.window.view', 'open')
+wrap('review.window.open_windows', 'open')
 wrap('review.window.winbar', 'update')
-wrap('review.window.view', 'note_layout')
+wrap('review.window.open_windows', 'note_layout')
 wrap('review.proposal', 'set_filetypes')
 wrap('review.keys', 'map')
 wrap('review.hunk_updates', 'update')
@@ -41,9 +41,7 @@ const Marks = z.array(z.object({ name: z.string(), at: z.string() }));
 
 await within(async (scope) => {
   const { before, after } = texts(Number(process.argv[2] ?? 1_000));
-  const { nvim, clients } = await startBridge(scope, ours, { files: { "a.txt": before }, args: ["a.txt"] });
-  const [client] = clients;
-  if (!client) throw new Error("no client");
+  const { nvim, client } = await startBridge(scope, ours, { files: { "a.txt": before }, args: ["a.txt"] });
   const path = nvim.path("a.txt");
   await client.openDiff(path, "warm");
   await closeDiff(client, path);

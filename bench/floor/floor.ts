@@ -1,4 +1,4 @@
-/** Builds and runs the host of the floor, in the same way as the plugin's host. */
+/** Bundles host.ts in the same way as the plugin's host, and starts it. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * The floor: a Node process that only attaches to Neovim. With the argument "serve" it is also a minimal server for
- * Gemini CLI's client on bare node:http, with one event stream.
+ * The floor of the measurements: a Node process that only attaches to Neovim. With the argument "serve", it is also a
+ * minimal node:http server for Gemini CLI's client, with a single event stream.
  */
 import { createServer, type ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";

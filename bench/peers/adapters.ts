@@ -1,7 +1,4 @@
-/**
- * Starts and controls other plugins that implement Gemini CLI's companion protocol. Their checkouts are given by path;
- * none of their code is here.
- */
+/** Starts and controls other plugins that implement Gemini CLI's companion protocol. Each needs a checkout. */
 import { basename, delimiter, join } from "node:path";
 import { root } from "../../test/support/nvim.ts";
 import type { Subject } from "../subject.ts";
@@ -16,12 +13,12 @@ const adapters: Readonly<Record<string, Adapter>> = {
     start: "bench_options = {} require('gemini').setup(bench_options)",
     endpoint: "return bench_options.port and { port = bench_options.port, token = '' }",
     env: {
-      // Requires the CLI.
+      // The plugin needs the CLI on PATH.
       PATH: [join(root, "node_modules", ".bin"), process.env["PATH"]].join(delimiter),
       // Messages about broken connections would open a prompt and block Neovim.
       NGC_LOG_LEVEL: "fatal",
     },
-    // Writing and closing the buffer of its proposal accepts.
+    // A proposal is accepted by writing and closing its buffer.
     accept: `for _, win in ipairs(vim.api.nvim_list_wins()) do
       local buf = vim.api.nvim_win_get_buf(win)
       if vim.wo[win].diff and vim.bo[buf].buftype == 'acwrite' then

@@ -4,7 +4,7 @@ import { ours, type Subject } from "../subject.ts";
 import { formatComparison, type Row } from "../table.ts";
 import { peerAt } from "./adapters.ts";
 
-/** Measures a group. A failure is printed, and the other groups are still measured. */
+/** Measures a group. Prints a failure instead of raising it, so that the other groups are still measured. */
 async function rowsOf(name: string, subject: Subject, floor: string): Promise<Row[]> {
   try {
     return (await comparable[name]?.(subject, floor)) ?? [];

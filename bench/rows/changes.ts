@@ -1,11 +1,11 @@
 /** Measures unreviewed changes: their marks in the editor, and the host's work before and after an edit. */
 import { writeFileSync } from "node:fs";
 import * as z from "zod";
-import type { ShownChange } from "../../src/contract/changes.ts";
 import { hookTo } from "../hook.ts";
 import { summarize, takeTurns, time } from "../stats.ts";
 import { type Subject, startBridge, within } from "../subject.ts";
 import type { Row } from "../table.ts";
+import { changeOf } from "./page.ts";
 
 const LINES = 10_000;
 const HUNKS = 500;
@@ -31,26 +31,7 @@ export async function changeRows(subject: Subject): Promise<Row[]> {
   return within(async (scope) => {
     const files = { "a.txt": "a line\n".repeat(LINES) };
     const { nvim } = await startBridge(scope, subject, { files, args: ["a.txt"] });
-    const hunks = Array.from({ length: HUNKS }, (_, i) => ({
-      id: i + 1,
-      line: i * 20 + 1,
-      count: 2,
-      removed: 1,
-      conflict: false,
-      turn: 1,
-    }));
-    const path = nvim.path("a.txt");
-    const change: ShownChange = {
-      path,
-      status: "modified",
-      added: 2 * HUNKS,
-      removed: HUNKS,
-      hunks,
-      decided: 0,
-      cli: "gemini",
-      turn: 1,
-      prompt: "",
-    };
+    const change = changeOf(nvim.path("a.txt"), HUNKS);
     const milliseconds = async (code: string, argument: unknown) =>
       z.number().parse(await nvim.lua(code, argument));
     const [shown, floor] = await takeTurns(15, [

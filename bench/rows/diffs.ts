@@ -103,10 +103,8 @@ async function openRows(subject: Subject, name: string, { size, runs, ...goals }
   const { before, after } = texts(size);
   const open = { files: { "a.txt": before }, args: ["a.txt"] };
   return within(async (scope) => {
-    const { nvim, clients } = await startBridge(scope, subject, open);
+    const { nvim, client } = await startBridge(scope, subject, open);
     const bare = await startSubject(scope, plain, open);
-    const [client] = clients;
-    if (!client) throw new Error("no client");
     const path = nvim.path("a.txt");
     const close = () => closeDiff(client, path);
     const carry = () => bare.lua("return #...", after);
@@ -185,11 +183,9 @@ async function acceptRows(
   const { before, after } = texts(size);
   const open = { files: { "a.txt": before }, args: ["a.txt"] };
   return within(async (scope) => {
-    const { nvim, clients } = await startBridge(scope, subject, open);
+    const { nvim, client } = await startBridge(scope, subject, open);
     const bare = await startSubject(scope, plain, open);
     const floorClient = await connectFloor(scope, bare, floor);
-    const [client] = clients;
-    if (!client) throw new Error("no client");
     await bare.lua(READ);
     await bare.lua(
       "vim.rpcnotify(floor_job, 'hold', 'ide/diffAccepted', { filePath = 'a.txt', content = bench_text })",

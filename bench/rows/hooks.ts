@@ -1,11 +1,10 @@
-/** Measures hooks as the CLI runs them: one after the other, waiting for each. */
+/** Measures hooks as the CLI runs them: one after the other. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { readDiscovery } from "../../test/support/client.ts";
 import { root } from "../../test/support/nvim.ts";
 import { summarize, takeTurns, time } from "../stats.ts";
-import { type Subject, startBridge, within } from "../subject.ts";
+import { discoveryOf, type Subject, startBridge, within } from "../subject.ts";
 import type { Row } from "../table.ts";
 
 const SCRIPT = join(root, "extension/hooks/hook.sh");
@@ -47,8 +46,7 @@ async function run(command: string, { env, cwd }: Place, input: string): Promise
 export async function hookRows(subject: Subject): Promise<Row[]> {
   return within(async (scope) => {
     const { nvim } = await startBridge(scope, subject);
-    const [file] = readDiscovery(nvim.dirs.tmp);
-    if (!file) throw new Error("no discovery file");
+    const file = discoveryOf(nvim);
     const TMPDIR = nvim.dirs.tmp;
     const variables = {
       GEMINI_CLI_IDE_SERVER_PORT: String(file.port),

@@ -4,7 +4,7 @@ import { SUBSCRIPTION } from "../../src/context/snapshot-subscription.ts";
 import type { CompanionClient } from "../../test/support/client.ts";
 import type { Nvim } from "../../test/support/nvim.ts";
 import { connectFloor } from "../floor/floor.ts";
-import { summarize, takeTurns } from "../stats.ts";
+import { atP99, summarize, takeTurns } from "../stats.ts";
 import { ours, plain, type Subject, startBridge, startSubject, within } from "../subject.ts";
 import type { Row } from "../table.ts";
 
@@ -68,26 +68,20 @@ export async function latencyRows(subject: Subject, floor: string): Promise<Row[
       () => delay([floorClient], () => bare.lua(SEND, context)),
     ]);
     const [figure, least] = [summarize(figures.slice(20)), summarize(floors.slice(20))];
-    const p99 = (summary: typeof figure) => ({
-      ...summary,
-      median: summary.p99,
-      low: summary.p99,
-      high: summary.p99,
-    });
     return [
       { name: "event to notification at the client", unit: "ms", figure, floor: least, goal: { ratio: 1.5 } },
       {
         name: "event to notification at the client, 99th of 100",
         unit: "ms",
-        figure: p99(figure),
-        floor: p99(least),
+        figure: atP99(figure),
+        floor: atP99(least),
         goal: { ratio: 3 },
       },
     ];
   });
 }
 
-/** Time until the last of many clients has the context, compared with one client times their number. */
+/** Measures the time until the last of n clients has the context, compared with n times the time of one client. */
 export async function broadcastRows(subject: Subject): Promise<Row[]> {
   const times = new Map<number, number[]>();
   for (const count of [1, 10, 100]) {

@@ -1,7 +1,6 @@
 /** Measures the review page with many changed files: its first paint, a key, an update, and its memory. */
 import * as z from "zod";
 import type { ShownChange } from "../../src/contract/changes.ts";
-import type { Nvim } from "../../test/support/nvim.ts";
 import { summarize } from "../stats.ts";
 import { type Subject, startBridge, within } from "../subject.ts";
 import type { Row } from "../table.ts";
@@ -49,25 +48,25 @@ return (vim.uv.hrtime() - start) / 1e6
 `;
 
 /** Creates the change of a file, without the decided hunks. */
-function changeOf(nvim: Nvim, name: string, decided: number): ShownChange {
-  const hunks = Array.from({ length: HUNKS - decided }, (_, i) => ({
-    id: i + 1,
-    line: i * 20 + 1,
-    count: 2,
-    removed: 1,
-    conflict: false,
-    turn: 1,
-  }));
-  const count = hunks.length;
-  const turn = { cli: "gemini", turn: 1, prompt: "change it all" };
+export function changeOf(path: string, hunks: number, decided = 0): ShownChange {
+  const count = hunks - decided;
   return {
-    path: nvim.path(name),
+    path,
     status: "modified",
     added: 2 * count,
     removed: count,
-    hunks,
+    hunks: Array.from({ length: count }, (_, i) => ({
+      id: i + 1,
+      line: i * 20 + 1,
+      count: 2,
+      removed: 1,
+      conflict: false,
+      turn: 1,
+    })),
     decided,
-    ...turn,
+    cli: "gemini",
+    turn: 1,
+    prompt: "change it all",
   };
 }
 
@@ -80,7 +79,7 @@ export async function pageRows(subject: Subject): Promise<Row[]> {
       const { nvim } = await startBridge(scope, subject, { files });
       const measure = async (code: string, ...args: unknown[]) =>
         z.number().parse(await nvim.lua(code, ...args));
-      const changes = names.map((name) => changeOf(nvim, name, 0));
+      const changes = names.map((name) => changeOf(nvim.path(name), HUNKS));
       await nvim.lua(ADD, changes.slice(0, 1)); // loads the modules
       const before = await measure(MEMORY);
       await nvim.lua(ADD, changes);
@@ -91,7 +90,8 @@ export async function pageRows(subject: Subject): Promise<Row[]> {
         if (run < PAINTS - 1) await nvim.lua(CLOSE);
       }
       for (let run = 0; run < KEYS; run += 1) keys.push(await measure(NEXT));
-      for (const name of names.slice(0, KEYS)) updates.push(await measure(DECIDED, changeOf(nvim, name, 1)));
+      for (const name of names.slice(0, KEYS))
+        updates.push(await measure(DECIDED, changeOf(nvim.path(name), HUNKS, 1)));
       rows.push(
         {
           name: `review page of ${count} files: first paint`,

@@ -24,8 +24,7 @@ const OPEN = { files: { "a.txt": TEXT }, args: ["a.txt"] };
 const Floor = z.object({ pid: z.number() });
 
 /** Opens and closes this number of reviews. */
-async function review({ nvim, clients: [client] }: Running, count: number): Promise<void> {
-  if (!client) throw new Error("no client");
+async function review({ nvim, client }: Running, count: number): Promise<void> {
   for (let i = 0; i < count; i += 1) {
     await client.openDiff(nvim.path("a.txt"), `${TEXT}change ${i}\n`);
     await closeDiff(client, nvim.path("a.txt"));
@@ -119,32 +118,15 @@ async function idleRows(subject: Subject, floor: string): Promise<Row[]> {
       await bare.lua(START_FLOOR, floor, "idle");
       floors.push(bare);
     }
-    const measures = [
-      ...figures.map(
-        ({ pid }) =>
-          () =>
-            processorTime(pid),
-      ),
-      ...figures.map(
-        ({ pid }) =>
-          () =>
-            sumBelow(pid, processorTime),
-      ),
-      ...floors.map(
-        ({ pid }) =>
-          () =>
-            processorTime(pid),
-      ),
-      ...floors.map(
-        ({ pid }) =>
-          () =>
-            sumBelow(pid, processorTime),
-      ),
-    ];
+    const measure = () =>
+      [figures, floors].flatMap((all) => [
+        ...all.map(({ pid }) => processorTime(pid)),
+        ...all.map(({ pid }) => sumBelow(pid, processorTime)),
+      ]);
     await delay(IDLE.settle);
-    const before = measures.map((measure) => measure());
+    const before = measure();
     await delay(IDLE.measure);
-    const used = measures.map((measure, i) => measure() - (before[i] ?? 0));
+    const used = measure().map((time, i) => time - (before[i] ?? 0));
     const part = (index: number) => summarize(used.slice(index * RUNS, (index + 1) * RUNS));
     return [
       {

@@ -85,14 +85,13 @@ const growths: readonly Growth[] = [
     of: "pending reviews",
     counts: [1, 10, 100],
     async prepare(scope, subject, count) {
-      const { nvim, clients } = await startBridge(scope, subject, OPEN);
-      const [client] = clients;
-      for (let i = 0; i < count; i += 1) await client?.openDiff(nvim.path(`${i}.txt`), "one\n");
+      const { nvim, client } = await startBridge(scope, subject, OPEN);
+      for (let i = 0; i < count; i += 1) await client.openDiff(nvim.path(`${i}.txt`), "one\n");
       return {
         nvim,
         async run() {
-          await client?.openDiff(nvim.path("a.txt"), "one\n2\nthree\n");
-          await client?.closeDiff(nvim.path("a.txt"), true);
+          await client.openDiff(nvim.path("a.txt"), "one\n2\nthree\n");
+          await client.closeDiff(nvim.path("a.txt"), true);
         },
       };
     },

@@ -1,4 +1,4 @@
-/** Measures Claude Code's protocol, each figure beside that of the companion protocol in the same run. */
+/** Measures Claude Code's protocol. The floor of each row is the same action with Gemini CLI's protocol. */
 import * as z from "zod";
 import { type CompanionClient, connectClient } from "../../test/support/client.ts";
 import type { Nvim } from "../../test/support/nvim.ts";
@@ -23,7 +23,7 @@ const Time = z.string().transform(BigInt);
 
 const milliseconds = (from: bigint, to: bigint) => Number(to - from) / 1e6;
 
-/** The folders of the CLIs, so that the bridge serves all. */
+/** The folders of the CLIs. The bridge serves only CLIs whose folder exists. */
 const FOLDERS = { "../home/.claude/keep": "", "../home/.qwen/keep": "", "../home/.llxprt/keep": "" };
 
 async function connectSocket(scope: Scope, nvim: Nvim): Promise<SocketClient> {
@@ -31,7 +31,7 @@ async function connectSocket(scope: Scope, nvim: Nvim): Promise<SocketClient> {
   return SocketClient.connect(scope, lock);
 }
 
-/** A review until it is open in the editor, and from the decision until the client has the text (ms). */
+/** Time until a review is open in the editor, and time from the decision until the client has the text (ms). */
 async function review(nvim: Nvim, ask: () => Promise<unknown>, arrives: () => Promise<unknown>) {
   await nvim.lua("bench_opened = nil");
   const asked = process.hrtime.bigint();
@@ -47,9 +47,7 @@ async function reviewRows(subject: Subject, name: string, { size, runs }: (typeo
   const { before, after } = texts(size);
   return within(async (scope) => {
     const options = { files: { "a.txt": before, ...FOLDERS }, args: ["a.txt"] };
-    const { nvim, clients } = await startBridge(scope, subject, options);
-    const [companion] = clients;
-    if (!companion) throw new Error("no client");
+    const { nvim, client: companion } = await startBridge(scope, subject, options);
     const socket = await connectSocket(scope, nvim);
     await nvim.lua(WATCH);
     const path = nvim.path("a.txt");
@@ -113,7 +111,7 @@ async function delay(
   return milliseconds(at, last);
 }
 
-/** One context to a client of each kind, against as many clients of Gemini CLI. */
+/** Measures one context for a client of each kind, compared with the same number of clients of Gemini CLI. */
 async function contextRow(subject: Subject): Promise<Row> {
   return within(async (scope) => {
     const options = { files: { "a.txt": "a\n", "b.txt": "b\n", ...FOLDERS }, args: ["a.txt", "b.txt"] };

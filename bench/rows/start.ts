@@ -32,7 +32,7 @@ return { took = (vim.uv.hrtime() - start) / 1e6, blocked = blocked }
 
 const Took = z.object({ took: z.number(), blocked: z.number().default(0) });
 
-/** The files of a release without the programs that create V8's code cache, so that no start finds a cache. */
+/** The files of a release that a start needs. V8's code cache is not among them. */
 const PARTS = ["lua", "plugin", "rplugin", "package.json", "dist/gemini-bridge.cjs"];
 
 /** @returns Lua that adds these files to 'runtimepath' instead of the plugin */
@@ -89,7 +89,7 @@ return (vim.uv.hrtime() - start) / 1e6
 const ONE = "$TMPDIR/gemini/ide/*.json";
 const ALL = [ONE, "$TMPDIR/llxprt/ide/*.json", "~/.qwen/ide/*.lock"];
 
-/** Measures a start with the discovery files of all known CLIs, compared with one. */
+/** Measures a start with the discovery files of three CLIs, compared with a start with a single file. */
 async function announceRow(): Promise<Row> {
   const announced = (options: string, patterns: string[]) => () =>
     within(async (scope) => {

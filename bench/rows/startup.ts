@@ -8,7 +8,7 @@ import { summarize, takeTurns } from "../stats.ts";
 import { ours, type Subject, within } from "../subject.ts";
 import type { Row } from "../table.ts";
 
-/** Many runs, because figure and floor differ by less than two starts of Neovim. */
+/** Many runs, because the difference between figure and floor is smaller than that between two starts of Neovim. */
 const RUNS = 200;
 
 const OPTIONS = "{ log = { level = 'debug' }, diff = { layout = 'tab', keys = { accept = 'ga' } } }";
@@ -53,7 +53,7 @@ export async function startupRows(subject: Subject): Promise<Row[]> {
       async () => (isOurs ? start(dirs, setup(OPTIONS)).setup : 0),
     ]);
     const floor = summarize(without);
-    // Compare consecutive starts, because the load of the machine varies more than the difference.
+    // Compares consecutive starts, because the load of the machine varies more than figure and floor differ.
     const beyond = with_.map((took, i) => took - (without[i] ?? Number.NaN));
     const rows: Row[] = [
       {

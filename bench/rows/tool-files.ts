@@ -1,9 +1,8 @@
 /** Measures tools that make the editor read or write files, compared with the user's own commands. */
-import { readDiscovery } from "../../test/support/client.ts";
 import { connectEditorClient, languageServer } from "../../test/support/editor-client.ts";
 import { longestBlock } from "../block.ts";
 import { summarize, takeTurns } from "../stats.ts";
-import { type Subject, startBridge, within } from "../subject.ts";
+import { discoveryOf, type Subject, startBridge, within } from "../subject.ts";
 import type { Row } from "../table.ts";
 import { SERVE } from "./in-process-server.ts";
 
@@ -31,8 +30,7 @@ async function start(
   options: { files: Record<string, string>; args: string[]; init?: string },
 ) {
   const { nvim } = await startBridge(scope, subject, options);
-  const [file] = readDiscovery(nvim.dirs.tmp);
-  if (!file) throw new Error("no discovery file");
+  const file = discoveryOf(nvim);
   const client = await connectEditorClient(scope, { file: () => file });
   return { nvim, client, block: (run: () => Promise<unknown>) => longestBlock(nvim, run) };
 }

@@ -1,9 +1,8 @@
 /** Measures the tools for the model: the call, and the block of the editor with large answers. */
-import { readDiscovery } from "../../test/support/client.ts";
 import { connectEditorClient, type EditorClient } from "../../test/support/editor-client.ts";
 import { longestBlock } from "../block.ts";
 import { summarize, takeTurns, time } from "../stats.ts";
-import { type Subject, startBridge, within } from "../subject.ts";
+import { discoveryOf, type Subject, startBridge, within } from "../subject.ts";
 import type { Row } from "../table.ts";
 import { SERVE } from "./in-process-server.ts";
 
@@ -54,8 +53,7 @@ export async function toolRows(subject: Subject): Promise<Row[]> {
   return within(async (scope) => {
     const files = { "a.txt": `a line ${"of a text ".repeat(9)}\n`.repeat(100_000) };
     const { nvim } = await startBridge(scope, subject, { files, args: ["a.txt"] });
-    const [file] = readDiscovery(nvim.dirs.tmp);
-    if (!file) throw new Error("no discovery file");
+    const file = discoveryOf(nvim);
     const client = await connectEditorClient(scope, { file: () => file });
     const [calls, pings] = await takeTurns(CALLS, [
       () => time(() => client.text("buffers")),

@@ -8,12 +8,12 @@ import type { Nvim } from "../../test/support/nvim.ts";
 import { waitFor } from "../../test/support/wait.ts";
 import { hookTo, type TellHook } from "../hook.ts";
 import { processorTime, sumBelow } from "../process.ts";
-import { summarize, takeTurns, time } from "../stats.ts";
+import { atP99, summarize, takeTurns, time } from "../stats.ts";
 import { type Subject, startBridge, within } from "../subject.ts";
 import type { Row } from "../table.ts";
 import { closeDiff } from "./diffs.ts";
 
-/** Numbers of files in a turn, with the limit of the host's processor time (ms). */
+/** Numbers of files in a turn, with the goal for the host's processor time (ms). */
 const TURNS = [
   { files: 40, most: 100 },
   { files: 900, most: 1_000 },
@@ -43,11 +43,9 @@ const COUNT = "return #require('gemini-bridge').changes()";
 async function turn(subject: Subject, files: number) {
   const names = Array.from({ length: files }, (_, i) => [`f${i}.txt`, text(100)] as const);
   return within(async (scope) => {
-    const { nvim, clients } = await startBridge(scope, subject, {
+    const { nvim, client } = await startBridge(scope, subject, {
       files: { ...Object.fromEntries(names), "other.txt": text(60) },
     });
-    const [client] = clients;
-    if (!client) throw new Error("no client");
     const path = nvim.path("other.txt");
     const open = async (): Promise<number> => {
       const took = await time(() => client.openDiff(path, `${text(60)}more\n`));
@@ -111,7 +109,7 @@ async function editRows(subject: Subject): Promise<Row[]> {
       {
         name: `openDiff of another client meanwhile, ${files} files, 99th of 100`,
         unit: "ms",
-        figure: { ...opened, median: opened.p99, low: opened.p99, high: opened.p99 },
+        figure: atP99(opened),
         goal: { most: 50 },
       },
     );
