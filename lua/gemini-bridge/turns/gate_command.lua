@@ -50,8 +50,10 @@ function M.run(args)
   if problem then
     return notify(problem, "error")
   elseif profile and not profile.gate then
-    local text = "%s cannot be gated: only its own approval mode decides whether it asks."
-    return notify(text:format(profile.label), "error")
+    return notify(
+      ("%s cannot be gated: only its own approval mode decides whether it asks."):format(profile.label),
+      "error"
+    )
   end
   if on == nil then
     on = not gate.is_on(cli)
