@@ -19,7 +19,7 @@ import { createLeftChanges } from "./left-changes.ts";
 import { splitLines } from "./line-diff.ts";
 
 /** An agent, and the paths of the files that it is about to change. */
-interface PendingEdits {
+export interface PendingEdits {
   readonly agent: Agent;
   readonly paths: readonly string[];
 }

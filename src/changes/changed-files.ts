@@ -82,6 +82,12 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
   const remember = () =>
     memory.await([...awaited.values()].map(({ agent, paths }) => ({ agent, paths: [...paths.keys()] })));
 
+  function beginEdit(agent: Agent, path: string): void {
+    const { paths } = awaited.get(agent.session) ?? { paths: new Map<string, number>() };
+    paths.set(path, (paths.get(path) ?? 0) + 1);
+    awaited.set(agent.session, { agent, paths });
+  }
+
   function count(path: string, size: number): void {
     total += size - (sizes.get(path) ?? 0);
     if (size > 0) sizes.set(path, size);
@@ -149,9 +155,7 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
       show(change.path, cause);
     },
     await(agent, path) {
-      const { paths } = awaited.get(agent.session) ?? { paths: new Map<string, number>() };
-      paths.set(path, (paths.get(path) ?? 0) + 1);
-      awaited.set(agent.session, { agent, paths });
+      beginEdit(agent, path);
       remember();
       tidy(path);
     },
@@ -180,8 +184,9 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
       return beginChange(path, fits ? found : { ...unknown(FULL), version: found.version }, author);
     },
     restore(saved) {
-      for (const { agent, paths } of saved.awaited)
-        awaited.set(agent.session, { agent, paths: new Map(paths.map((path) => [path, 1])) });
+      // Agents may already have begun further edits.
+      for (const { agent, paths } of saved.awaited) for (const path of paths) beginEdit(agent, path);
+      remember();
       for (const change of saved.changes) {
         put(change);
         tidy(change.path);

@@ -32,7 +32,7 @@ import { candidatesAt, isBelow } from "./work-tree.ts";
 /** Timeout for Lua, which cannot answer while Neovim shows a prompt. */
 const LUA_TIMEOUT_MS = 200;
 
-/** Maximum time without a host during a command. After a longer time, others have probably changed files, too. */
+/** Maximum time without a host during an edit or command. After a longer time, others have probably changed files, too. */
 const MAX_ABSENCE_MS = 10_000;
 
 export interface Changes {
@@ -120,8 +120,7 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
     history,
     userFiles,
     notes,
-    enqueue,
-    resolveGone: tracker.resolveGone,
+    enqueue: enqueueAfterGone,
     syncPath,
     settled: tracker.settled,
     areCommandsRunning,
@@ -140,6 +139,12 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
     return done;
   }
 
+  /** Runs a function after the unfinished work of ended agents is complete. */
+  function enqueueAfterGone(run: () => Promise<void>): Promise<void> {
+    void tracker.resolveGone();
+    return enqueue(run);
+  }
+
   async function openPlaces(): Promise<OpenPlaces | undefined> {
     const open = await Promise.race([
       bridge.call("files_open", {}).catch(() => undefined),
@@ -155,7 +160,6 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
 
   /** Compares the files with the disk after a time in which they were not watched. */
   async function refresh(): Promise<void> {
-    await tracker.resolveGone();
     await lookAgain(new Set(files.all().map(({ path }) => path)));
     await staging.keep();
   }
@@ -195,10 +199,10 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
   /** Continues with the memory of an earlier host. */
   async function resume() {
     const saved = await memory.load();
-    const agents = saved.awaited.map(({ agent }) => agent);
     const isLong = absence !== undefined && absence.duration > MAX_ABSENCE_MS;
     tracker.resume(
-      agents,
+      saved.awaited.map(({ agent }) => agent),
+      isLong ? [] : saved.awaited,
       isLong ? saved.commands.map((command) => ({ ...command, snapshot: undefined })) : saved.commands,
     );
     const written = await Promise.all((absence?.written ?? []).map(readWrittenFile));
@@ -228,7 +232,7 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
     const unawaited = files.restore(saved);
     for (const { path, now } of written) await wroteHere(path, now);
     for (const { path } of unawaited) await syncPath(path);
-    await tracker.resolveGone();
+    void tracker.resolveGone();
     await takeLeft(directories, boot.notes);
   });
 
@@ -254,7 +258,7 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
       tracker.handle(event, begun).catch((error) => log.error("changes:", error)),
     agreed: tracker.agreed,
     undone: notes.take,
-    left: (cli) => enqueue(() => tracker.resolveGone(cli)),
+    left: tracker.resolveGone,
     opened: (open) => enqueue(() => takeLeft(open, 0)),
     history,
     handlers: {
@@ -267,7 +271,7 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
         });
       },
       ...decisions.handlers,
-      changes_refresh: () => enqueue(refresh),
+      changes_refresh: () => enqueueAfterGone(refresh),
       change_lines_asked: ({ path }) =>
         withChange(path, ({ text }) => bridge.tell("change_lines", { path, hunks: oldLines(text) })),
       deleted_text_asked: ({ path }) =>

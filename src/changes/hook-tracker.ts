@@ -7,6 +7,7 @@ import type { Bridge } from "../neovim/bridge.ts";
 import { hashOfPlain } from "../system/disk-text.ts";
 import { ABSENT, type FileState, readState, realPath, unknown } from "../system/file-state.ts";
 import type { AgentTurns } from "./agent-turns.ts";
+import type { PendingEdits } from "./change-memory.ts";
 import type { ChangedFiles } from "./changed-files.ts";
 import type { CommandMemory, RestoredCommand } from "./command-memory.ts";
 import { LATE } from "./command-snapshot.ts";
@@ -27,10 +28,17 @@ interface Tracker {
   areCommandsRunning(): boolean;
   /** Updates a change with the state on disk, although no write was reported. */
   catchUp(change: FileChange, now: FileState): void;
-  /** Completes the pending edits and commands of agents that have ended, see {@link Agents.takeGone}. */
+  /**
+   * Completes the pending edits and commands of agents that have ended, see {@link Agents.findGone}, after the earlier
+   * events of these agents. Must not be awaited by a function that runs in turn.
+   */
   resolveGone(cli?: string): Promise<void>;
-  /** Continues with the agents and commands of an earlier host. */
-  resume(agents: readonly Agent[], commands: readonly RestoredCommand[]): void;
+  /** Continues with the agents, edits and commands of an earlier host. */
+  resume(
+    agents: readonly Agent[],
+    edits: readonly PendingEdits[],
+    commands: readonly RestoredCommand[],
+  ): void;
   /** Resolves when running commands are stored for the next host. May run twice. */
   close(): Promise<void>;
 }
@@ -67,7 +75,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   const { bridge, terminalOf, files, turns, history, openPlaces, enqueue } = options;
   const commands = createCommands(options.stateDirectory, options.memory);
   const agents = createAgents({
-    gone: () => void enqueue(() => resolveGone()),
+    gone: () => void resolveGone(),
     changed: files.follow,
   });
   /** Hashes of texts that the user has accepted, by file. */
@@ -78,6 +86,8 @@ export function createTracker(options: TrackerOptions): Tracker {
   const places = new Map<string, string>();
   /** Edits about which the CLI has asked the user before the tool started, as Qwen Code does. By agent and path. */
   const asked = new Set<string>();
+  /** Edits, by agent and path, that began under an earlier host. Their ends may not have been reported. */
+  const inherited = new Set<string>();
   /** Commands whose end was not reported before their turn ended. The report may follow. */
   const unended = new Set<string>();
   let lastPlaces: OpenPlaces = { files: [], directories: options.directories };
@@ -120,7 +130,9 @@ export function createTracker(options: TrackerOptions): Tracker {
     if (!isAsked) agreements.delete(path);
     const known = files.get(path);
     const other = files.awaitingAgent(path, agent);
-    if (known && !other) catchUp(known, now, commands.runner);
+    const isInherited = inherited.delete(keyOf(agent, path));
+    if (isInherited) files.arrived(agent, path);
+    if (known && !other) catchUp(known, now, isInherited ? agent : commands.runner);
     else if (!known) files.set(files.begin(path, now, turns.authorOf(agent)));
   }
 
@@ -137,6 +149,7 @@ export function createTracker(options: TrackerOptions): Tracker {
       history.agreed(path, textsOf(before, after));
       files.set(after);
     } else wrote(agent, before, now);
+    inherited.delete(keyOf(agent, path));
     files.arrived(agent, path);
   }
 
@@ -189,12 +202,12 @@ export function createTracker(options: TrackerOptions): Tracker {
     }
   }
 
-  /** Attributes the difference to the agent of a running command, otherwise to the user. */
-  function catchUp(change: FileChange, now: FileState, runner: Agent | undefined): void {
+  /** Attributes the difference to this agent, otherwise to the user. */
+  function catchUp(change: FileChange, now: FileState, agent: Agent | undefined): void {
     if (now.version === change.version) return;
-    if (runner) {
+    if (agent) {
       commands.noticed(fileStateOf(change), change.path, now);
-      wrote(runner, change, now);
+      wrote(agent, change, now);
     } else files.set(follow(change, now));
   }
 
@@ -231,8 +244,8 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   /**
-   * @param isGone whether the agent's process has ended, perhaps during an edit. Otherwise, an edit without a reported
-   * end did not happen.
+   * @param isGone whether the agent's process has ended, perhaps during an edit. Otherwise, an edit of this host without
+   * a reported end did not happen.
    */
   async function turnEnds(agent: Agent, isGone: boolean): Promise<void> {
     for (const command of commands.ofAgent(agent)) {
@@ -241,14 +254,13 @@ export function createTracker(options: TrackerOptions): Tracker {
     }
     for (const path of files.awaitedBy(agent)) {
       const change = files.get(path);
-      const now = await readState(path);
-      if (!change || now.version === change.version) continue;
-      if (isGone) wrote(agent, change, now);
-      else files.set(follow(change, now));
+      const isOwn = isGone || inherited.has(keyOf(agent, path));
+      if (change) catchUp(change, await readState(path), isOwn ? agent : commands.runner);
     }
     files.abandon(agent);
     forget(places, agent);
     forget(asked, agent);
+    forget(inherited, agent);
     if (!agents.areAtWork) commands.forget();
     history.turnEnded(agent);
     report(agent);
@@ -274,7 +286,12 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   async function resolveGone(cli?: string): Promise<void> {
-    for (const agent of agents.takeGone(cli)) await turnEnds(agent, true);
+    const gone = agents.findGone(cli);
+    if (gone.length === 0) return;
+    // An event that arrived earlier may not have been handled yet.
+    await enqueue(async () => {
+      for (const agent of gone) if (agents.end(agent)) await turnEnds(agent, true);
+    });
   }
 
   return {
@@ -312,8 +329,9 @@ export function createTracker(options: TrackerOptions): Tracker {
     areCommandsRunning: () => commands.runner !== undefined,
     catchUp: (change, now) => catchUp(change, now, commands.runner),
     resolveGone,
-    resume(known, running) {
+    resume(known, edits, running) {
       for (const agent of known) agents.resume(agent);
+      for (const { agent, paths } of edits) for (const path of paths) inherited.add(keyOf(agent, path));
       for (const command of running) {
         agents.resume(command.agent);
         commands.resume(command);

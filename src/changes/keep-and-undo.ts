@@ -66,10 +66,8 @@ interface DecisionsOptions {
   history: Pick<History, "kept">;
   userFiles: UserFiles;
   notes: Pick<UndoNotes, "undid" | "reverted">;
-  /** Runs functions one after the other. */
+  /** Runs functions one after the other, each after the unfinished work of ended agents is complete. */
   enqueue(run: () => Promise<void>): Promise<void>;
-  /** Completes the unfinished work of ended agents. */
-  resolveGone(): Promise<void>;
   /** Updates the change of a file from the disk. */
   syncPath(path: string): Promise<void>;
   /** Called when an undo has written a file. */
@@ -179,7 +177,6 @@ export function createDecisions(options: DecisionsOptions): Decisions {
 
   /** Updates a file before an undo. @throws {Refusal} while an agent is editing the file */
   async function prepare(path: string): Promise<void> {
-    await options.resolveGone();
     const agent = files.awaitingAgent(path);
     if (agent)
       throw new Refusal(`${path} is being changed by ${agent.cli}: answer its question, or try again later`);

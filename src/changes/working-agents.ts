@@ -12,16 +12,18 @@ export interface Agents {
   resume(agent: Agent): void;
   readonly areAtWork: boolean;
   /**
-   * Returns the agents that have ended since the last call. No event will end their pending edits.
+   * Returns working agents whose processes have ended. No event will end their pending edits.
    * @param cli a CLI without connected clients. Its agents without a visible process count as ended, too
    */
-  takeGone(cli?: string): Agent[];
+  findGone(cli?: string): Agent[];
+  /** Ends the work of an agent. @returns whether it was working */
+  end(agent: Agent): boolean;
   /** May run twice. */
   close(): void;
 }
 
 interface AgentsOptions {
-  /** Called when the process of an agent has ended, see {@link Agents.takeGone}. */
+  /** Called when the process of an agent has ended, see {@link Agents.findGone}. */
   gone(): void;
   /** Called when the first agent starts to work, or the last one stops. */
   changed(areAtWork: boolean): void;
@@ -39,11 +41,13 @@ export function createAgents({ gone, changed }: AgentsOptions): Agents {
     if (atWork.size === 1) changed(true);
   }
 
-  function end({ session }: Agent): void {
-    if (!atWork.delete(session) || atWork.size > 0) return;
+  function end({ session }: Agent): boolean {
+    if (!atWork.delete(session)) return false;
+    if (atWork.size > 0) return true;
     clearInterval(timer);
     timer = undefined;
     changed(false);
+    return true;
   }
 
   return {
@@ -60,12 +64,11 @@ export function createAgents({ gone, changed }: AgentsOptions): Agents {
     get areAtWork() {
       return atWork.size > 0;
     },
-    takeGone(cli) {
+    findGone(cli) {
       const isLeft = (agent: Agent) => agent.pid === undefined && agent.cli === cli;
-      const all = [...atWork.values()].filter((agent) => isGone(agent) || isLeft(agent));
-      for (const agent of all) end(agent);
-      return all;
+      return [...atWork.values()].filter((agent) => isGone(agent) || isLeft(agent));
     },
+    end,
     close: () => clearInterval(timer),
   };
 }

@@ -1,8 +1,9 @@
 /** Steps of random turns of two agents and a user, and the files that they change. */
+import { chmodSync, existsSync, rmSync, writeFileSync } from "node:fs";
 import fc from "fast-check";
 
 /** Number of slots between lines that are never edited, because adjacent hunks would be merged. */
-export const SLOTS = 3;
+const SLOTS = 3;
 /** Names of the files. The last two do not exist at first. */
 export const NAMES = ["clean.txt", "dirty.txt", "untracked.txt", "new.txt", "other.txt"];
 export const MODES = [0o644, 0o600, 0o755, 0o644, 0o644];
@@ -35,7 +36,10 @@ export const step = fc.oneof(
     }),
   },
   { weight: 8, arbitrary: fc.record({ kind: fc.constant("finish"), agent }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom("cancel", "end turn"), agent }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ kind: fc.constantFrom("cancel", "end turn", "finish unseen"), agent }),
+  },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("accept"), agent, file: which, slots }) },
   { weight: 8, arbitrary: oneFile("save", "save", "write", "delete", "undo", "undo", "keep") },
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("undo all", "keep all", "commit", "refresh") }) },
@@ -84,6 +88,27 @@ export interface File {
 
 export function bytesOf({ slots }: Content): Buffer {
   return Buffer.from(slots.map((slot, i) => `${slot}separator ${i}\n`).join(""), "latin1");
+}
+
+/** @returns new text in these slots; a new file if there is none. @param newLine creates a line */
+export function edited(state: State, slots: Edits, newLine: () => string): Content {
+  const old = state ?? { slots: Array<string>(SLOTS).fill(""), mode: 0o644 };
+  const lines = (count: number) => Array.from({ length: count }, newLine).join("");
+  return {
+    ...old,
+    slots: old.slots.map((slot, i) => {
+      const count = slots[i];
+      return count === undefined ? slot : lines(count);
+    }),
+  };
+}
+
+/** Writes or removes a file. */
+export function write(path: string, next: State): void {
+  const isNew = !existsSync(path);
+  if (next) writeFileSync(path, bytesOf(next));
+  else rmSync(path, { force: true });
+  if (next && isNew) chmodSync(path, next.mode);
 }
 
 export function isSame(a: State, b: State): boolean {

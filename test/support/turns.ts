@@ -1,6 +1,6 @@
 /** Plays random turns of two agents and a user, and computes their results. */
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, statSync } from "node:fs";
 import type { Agent } from "../../src/contract/hooks.ts";
 import { hashOfPlain } from "../../src/system/disk-text.ts";
 import { ChangesHost } from "./changes.ts";
@@ -11,15 +11,16 @@ import {
   bytesOf,
   type Content,
   type Edits,
+  edited,
   type File,
   fileNamed,
   isSame,
   MODES,
   NAMES,
   type Operation,
-  SLOTS,
   type State,
   type Step,
+  write,
 } from "./turn-steps.ts";
 
 /** An unfinished operation of an agent. */
@@ -68,29 +69,13 @@ export class Turns {
     return `${author}${++this.#lines} \xc3\xa9\n`;
   }
 
-  /** @returns new text in these slots; a new file if there is none */
   #edited(state: State, slots: Edits, author: "a" | "u"): Content {
-    const old = state ?? { slots: Array<string>(SLOTS).fill(""), mode: 0o644 };
-    const lines = (count: number) => Array.from({ length: count }, () => this.#line(author)).join("");
-    return {
-      ...old,
-      slots: old.slots.map((slot, i) => {
-        const count = slots[i];
-        return count === undefined ? slot : lines(count);
-      }),
-    };
+    return edited(state, slots, () => this.#line(author));
   }
 
   #put(file: File, next: State): void {
-    const path = this.host.path(file.name);
-    const isNew = !existsSync(path);
-    if (!next) rmSync(path, { force: true });
-    else {
-      writeFileSync(path, bytesOf(next));
-      if (isNew) chmodSync(path, next.mode);
-    }
-    file.now = next;
-    file.isCommitted = false;
+    write(this.host.path(file.name), next);
+    Object.assign(file, { now: next, isCommitted: false });
   }
 
   #userWrites(file: File, next: State): void {
@@ -100,7 +85,7 @@ export class Turns {
     if (!before || !next || !file.base) file.base = !before || !next ? next : file.base;
     else
       file.base = {
-        mode: file.base.mode,
+        ...file.base,
         slots: file.base.slots.map((slot, i) =>
           next.slots[i] === before.slots[i] ? slot : (next.slots[i] ?? ""),
         ),
@@ -144,6 +129,9 @@ export class Turns {
         break;
       case "cancel":
         if (agent && work?.kind === "edit") await this.#endTurn(agent);
+        break;
+      case "finish unseen":
+        if (agent && work?.kind === "edit") await this.#finishUnseen(agent, work);
         break;
       case "end turn":
         if (agent && !work) await this.#endTurn(agent);
@@ -348,8 +336,7 @@ export class Turns {
     await this.host.settle();
     for (const file of this.#files) {
       const path = this.host.path(file.name);
-      if (!file.isCommitted || !listed.has(path) || this.host.shown.has(path)) continue;
-      file.base = file.now;
+      if (file.isCommitted && listed.has(path) && !this.host.shown.has(path)) file.base = file.now;
     }
   }
 
@@ -362,24 +349,37 @@ export class Turns {
     this.#decisions.clear();
     if (file.now && !this.#isJustDeleted(file))
       this.#userWrites(file, this.#edited(file.now, this.#clean(file, slots), "u"));
-    const instance = String(++this.#instances);
-    this.host = new ChangesHost(this.scope, this.host.directory, [], undefined, instance);
+    this.host = new ChangesHost(this.scope, this.host.directory, [], undefined, String(++this.#instances));
     await this.host.settle();
     for (const one of this.#files) one.isUnnoticed = false;
   }
 
   async #restart(file: File, slots: Edits): Promise<void> {
-    // If a command changed the index, its comparison is incomplete and reported as such.
+    await this.#replaceHost(() => {
+      if (this.#isAwaited(file) || this.#isJustDeleted(file)) return [];
+      this.#userWrites(file, this.#edited(file.now, file.now ? this.#clean(file, slots) : slots, "u"));
+      return [this.host.path(file.name)];
+    });
+  }
+
+  /** An edit ends while there is no host. The next host only hears of the end of the turn. */
+  async #finishUnseen(agent: Agent, { file, next }: Work & { kind: "edit" }): Promise<void> {
+    await this.#replaceHost(() => {
+      this.#put(file, next());
+      this.#agentWrites(file, undefined);
+      return [];
+    });
+    await this.#endTurn(agent);
+  }
+
+  /** @param meanwhile runs while there is no host, and returns the paths of files that the user has written */
+  async #replaceHost(meanwhile: () => string[]): Promise<void> {
+    // The comparison for a command that changed the index would be incomplete, and reported as such.
     if (this.#isIndexChanged && this.#areCommandsRunning) return;
     await this.host.settle(); // the host must not be interrupted in its work
     await this.host.changes.close();
-    const written: string[] = [];
-    if (!this.#isAwaited(file) && !this.#isJustDeleted(file)) {
-      this.#userWrites(file, this.#edited(file.now, file.now ? this.#clean(file, slots) : slots, "u"));
-      written.push(this.host.path(file.name));
-    }
+    const absence = { duration: 100, written: meanwhile() };
     this.#decisions.clear();
-    const absence = { duration: 100, written };
     this.host = new ChangesHost(this.scope, this.host.directory, [], absence, String(this.#instances));
   }
 

@@ -1,9 +1,13 @@
 /** Tests that an agent whose process ends does not block undo. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { join } from "node:path";
 import t, { type Test } from "tap";
+import { machineName } from "../../src/system/container.ts";
 import { ChangesHost } from "../support/changes.ts";
+import { temporary } from "../support/temporary.ts";
 import { waitFor } from "../support/wait.ts";
 
 async function startAgent(t: Test, host: ChangesHost) {
@@ -17,6 +21,34 @@ async function kill(process: ChildProcess): Promise<void> {
   const ended = once(process, "exit");
   process.kill("SIGKILL");
   await ended;
+}
+
+/** Delays the start of the next host in this directory. @returns a function that ends the delay */
+function holdValues(directory: string): () => Promise<void> {
+  const folder = join(directory, "state/changes", machineName());
+  mkdirSync(folder, { recursive: true });
+  const journal = join(folder, "1.jsonl");
+  const values = existsSync(journal) ? readFileSync(journal) : Buffer.alloc(0);
+  rmSync(journal, { force: true });
+  execFileSync("mkfifo", [journal]);
+  return async () => {
+    const pipe = await open(journal, "w");
+    rmSync(journal);
+    await pipe.writeFile(values);
+    await pipe.close();
+  };
+}
+
+/** Starts an edit of a.txt, and ends the host during the edit. */
+async function endDuringEdit(t: Test) {
+  const host = new ChangesHost(t);
+  host.write("a.txt", "one\n");
+  const { process, agent } = await startAgent(t, host);
+  const editOf = (name: string) => ({ kind: "edit", name: "write_file", filePath: host.path(name) });
+  await host.tell({ kind: "tool_starting", tool: editOf("a.txt") }, agent);
+  await host.settle();
+  await host.changes.close();
+  return { host, process, agent, editOf };
 }
 
 t.test("a CLI that dies during an edit does not block undo, and what it wrote last is listed", async (t) => {
@@ -58,10 +90,74 @@ t.test("a CLI that dies while there is no host is resolved by the next one", asy
   t.equal(String(next.read("a.txt")), "one\n");
 });
 
+t.test("what a CLI writes while the host starts is listed, if the CLI ends then", async (t) => {
+  const directory = temporary(t);
+  const release = holdValues(directory);
+  const host = new ChangesHost(t, directory);
+  host.write("a.txt", "one\n");
+  const { process, agent } = await startAgent(t, host);
+  const tool = { kind: "edit", name: "write_file", filePath: host.path("a.txt") };
+  await host.tell({ kind: "tool_starting", tool }, agent);
+  host.write("a.txt", "one\ntwo\n");
+  await kill(process);
+  await release();
+  await waitFor(() => host.change("a.txt"), "the last write to be listed");
+  await host.undo("a.txt");
+  t.equal(String(host.read("a.txt")), "one\n");
+});
+
+t.test("edits from before and after the start of a host belong to the same CLI", async (t) => {
+  const { host: first, process, agent, editOf } = await endDuringEdit(t);
+  first.write("b.txt", "one\n");
+  const release = holdValues(first.directory);
+  const next = new ChangesHost(t, first.directory);
+  await next.tell({ kind: "tool_starting", tool: editOf("b.txt") }, agent);
+  await release();
+  for (const name of ["a.txt", "b.txt"]) next.write(name, "one\ntwo\n");
+  await next.undo("b.txt");
+  t.match(next.messages(), [/b\.txt is being changed by gemini/]);
+  await kill(process);
+  await waitFor(() => next.shown.size === 2, "the last writes to be listed");
+  for (const name of ["a.txt", "b.txt"]) {
+    await next.undo(name);
+    t.equal(String(next.read(name)), "one\n", name);
+  }
+});
+
+t.test("an edit whose end was not reported, because there was no host, is listed", async (t) => {
+  for (const isEditedAgain of [false, true]) {
+    const { host: first, agent, editOf } = await endDuringEdit(t);
+    first.write("a.txt", "one\ntwo\n");
+    const next = new ChangesHost(t, first.directory, [], { duration: 200, written: [] });
+    if (isEditedAgain) {
+      await next.tell({ kind: "tool_starting", tool: editOf("a.txt") }, agent);
+      next.write("a.txt", "one\ntwo\nthree\n");
+      await next.tell({ kind: "tool_ended", tool: editOf("a.txt"), failed: false }, agent);
+    } else await next.tell({ kind: "turn_ended" }, agent);
+    t.match(next.change("a.txt"), { added: isEditedAgain ? 2 : 1, removed: 0 });
+    await next.undo("a.txt");
+    t.equal(String(next.read("a.txt")), "one\n");
+    t.strictSame(next.messages(), []);
+  }
+});
+
+t.test(
+  "what the user or, after a long time, anybody has written without a host is not the CLI's",
+  async (t) => {
+    for (const duration of [200, 60_000]) {
+      const { host: first, agent } = await endDuringEdit(t);
+      first.write("a.txt", "one\nmine\n");
+      const written = duration === 200 ? [first.path("a.txt")] : [];
+      const next = new ChangesHost(t, first.directory, [], { duration, written });
+      await next.tell({ kind: "turn_ended" }, agent);
+      t.equal(next.change("a.txt"), undefined);
+    }
+  },
+);
+
 t.test("a CLI whose parent does not notice its end counts as ended", async (t) => {
   const host = new ChangesHost(t);
   host.write("a.txt", "one\n");
-  await host.settle(); // the host has started
   const parent = spawn("sh", ["-c", "sleep 1000 & echo $!; exec tail -f /dev/null"]);
   t.teardown(() => parent.kill("SIGKILL"));
   const [output] = await once(parent.stdout, "data");
