@@ -83,7 +83,8 @@ export function answerHistoryRequests({
     if (textOf(next) === textOf(change))
       throw new Refusal(`the changed lines of ${path} were edited since (conflict)`);
     const metadata = found.kind === "absent" ? entry.metadata : undefined;
-    await restored(path, await userFiles.replace(path, found, { text: textOf(next), metadata }));
+    const wanted = { text: textOf(next), metadata, mayBeReadOnly: true };
+    await restored(path, await userFiles.replace(path, found, wanted));
     const isPartial = next.text.hunks.length > 0;
     return isPartial ? `some lines stay in ${path}: they were edited since (conflict)` : undefined;
   }

@@ -160,7 +160,8 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     if (isNew) {
       const isWhole = after.text.hunks.length === 0;
       const metadata = isWhole || !change.exists ? change.metadata : undefined;
-      const now = await userFiles.replace(path, fileStateOf(change), { text: textOf(after), metadata });
+      const wanted = { text: textOf(after), metadata, mayBeReadOnly: true };
+      const now = await userFiles.replace(path, fileStateOf(change), wanted);
       settled(path, now);
       after = { ...after, version: now.version, lastMetadata: now.metadata };
       files.set(after, { decision: "undone" });
@@ -228,6 +229,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     const written = await userFiles.replace(path, now, {
       text: textOf(before),
       metadata: before.lastMetadata,
+      mayBeReadOnly: true,
     });
     settled(path, written);
     notes.reverted(path);

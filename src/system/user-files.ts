@@ -3,7 +3,7 @@
  * metadata, and leaves the file unchanged if anything fails.
  */
 import { constants, type Stats } from "node:fs";
-import { type FileHandle, link, lstat, mkdir, open, rename, rm, rmdir } from "node:fs/promises";
+import { access, type FileHandle, link, lstat, mkdir, open, rename, rm, rmdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Refusal } from "../base/refusal.ts";
 import { disk } from "./disk.ts";
@@ -14,6 +14,7 @@ import {
   MAX_FILE_BYTES,
   type Metadata,
   metadataOf,
+  READ_FLAGS,
   readState,
 } from "./file-state.ts";
 import { platform } from "./platform.ts";
@@ -29,6 +30,8 @@ interface Wanted {
   readonly text: string | undefined;
   /** Metadata to set. By default, a file keeps its own. */
   readonly metadata?: Metadata | undefined;
+  /** Whether the user's own file is written even if it is read-only, as by `:w!`. */
+  readonly mayBeReadOnly?: boolean;
 }
 
 export interface UserFiles {
@@ -50,12 +53,7 @@ export function createUserFiles(temporaryFiles: TemporaryFiles): UserFiles {
         const found = await check(path, expected);
         try {
           if (wanted.text === undefined) await rm(path, { force: true });
-          else
-            await write(path, Buffer.from(wanted.text, "latin1"), {
-              found,
-              metadata: wanted.metadata,
-              temporaryFiles,
-            });
+          else await write(path, Buffer.from(wanted.text, "latin1"), { ...wanted, found, temporaryFiles });
         } catch (error) {
           if (error instanceof Refusal) throw error;
           throw new Refusal(`${path} cannot be written (${codeOf(error)}) and is unchanged`);
@@ -84,9 +82,8 @@ function changed(path: string): Refusal {
   return new Refusal(`${path} was changed by another program or user: nothing was written`);
 }
 
-interface Writing {
+interface Writing extends Pick<Wanted, "metadata" | "mayBeReadOnly"> {
   readonly found: FileState;
-  readonly metadata: Metadata | undefined;
   readonly temporaryFiles: TemporaryFiles;
 }
 
@@ -95,6 +92,7 @@ async function write(path: string, bytes: Buffer, writing: Writing): Promise<voi
   const stats = await lstat(path);
   if (stats.isSymbolicLink() || stats.isDirectory()) return create(path, bytes, writing);
   if (!stats.isFile()) throw new Refusal(`${path} is not a regular file: nothing was written`);
+  if (!writing.mayBeReadOnly) await access(path, constants.W_OK);
   // Replacing the file would lose its hard links or its owner.
   const mayReplace = stats.nlink === 1 && platform.isOwn(stats.uid);
   if (!mayReplace || !(await exchange(path, bytes, stats, writing))) await overwrite(path, bytes, writing);
@@ -143,10 +141,11 @@ async function removeDirectory(path: string): Promise<void> {
 async function exchange(path: string, bytes: Buffer, stats: Stats, writing: Writing): Promise<boolean> {
   const { found, metadata, temporaryFiles } = writing;
   return withTemporaryFile(path, temporaryFiles, async (temporary) => {
-    if (!(await succeeds("cp", [...platform.attributeCopy, "--", path, temporary]))) return false;
-    const file = await open(temporary, constants.O_RDWR | constants.O_NOFOLLOW).catch(() => undefined);
+    // Opened before it gets the mode of the file, which may be read-only.
+    const file = await open(temporary, "wx+", 0o600).catch(() => undefined);
     if (!file) return false;
     try {
+      if (!(await succeeds("cp", [...platform.attributeCopy, "--", path, temporary]))) return false;
       const own = metadataOf(await file.stat());
       if (own.uid !== stats.uid || own.gid !== stats.gid || own.mode !== (stats.mode & 0o7777)) return false;
       await fill(file, bytes); // clears setuid and setgid
@@ -188,7 +187,7 @@ async function fill(file: FileHandle, bytes: Buffer): Promise<void> {
  * Restores the previous bytes if anything else fails.
  */
 async function overwrite(path: string, bytes: Buffer, { found, metadata }: Writing): Promise<void> {
-  const file = await open(path, constants.O_RDWR | constants.O_NOFOLLOW);
+  const file = await openForWriting(path);
   try {
     const before = await file.stat();
     const kept = metadata ?? metadataOf(before);
@@ -207,6 +206,24 @@ async function overwrite(path: string, bytes: Buffer, { found, metadata }: Writi
     await setMetadata(file, path, kept);
   } finally {
     await file.close();
+  }
+}
+
+/** Opens a file for writing. A read-only file of the user is writable for this moment. */
+async function openForWriting(path: string): Promise<FileHandle> {
+  const flags = constants.O_RDWR | constants.O_NOFOLLOW;
+  try {
+    return await open(path, flags);
+  } catch (error) {
+    if (codeOf(error) !== "EACCES") throw error;
+  }
+  const readable = await open(path, READ_FLAGS);
+  try {
+    const { mode } = metadataOf(await readable.stat());
+    await readable.chmod(mode | 0o200);
+    return await open(path, flags).finally(() => readable.chmod(mode));
+  } finally {
+    await readable.close();
   }
 }
 

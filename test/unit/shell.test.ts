@@ -152,6 +152,19 @@ t.test("outside a work tree every file of the open directories is compared", asy
   t.strictSame(host.messages().length, 2, "only these two cannot be undone");
 });
 
+t.test("read-only files that a command changes come back with their bytes and mode", async (t) => {
+  for (const command of ["sed -i s/one/two/ a.txt", "chmod 644 a.txt; echo two >> a.txt"]) {
+    const host = new ChangesHost(t);
+    host.write("a.txt", "one\n", 0o444);
+    await run(host, command);
+    t.match(host.change("a.txt"), { added: 1, fixed: undefined });
+    await host.undo("a.txt");
+    t.strictSame(host.messages(), []);
+    t.equal(String(host.read("a.txt")), "one\n");
+    t.equal(host.mode("a.txt"), 0o444);
+  }
+});
+
 t.test("a directory with too many files is reported in one sentence", async (t) => {
   const host = new ChangesHost(t);
   sh(host, "mkdir many; cd many; seq 5001 | xargs touch");

@@ -79,6 +79,36 @@ t.test(
   },
 );
 
+t.test("a read-only file is written only if this is wanted, and stays read-only", async (t) => {
+  const { path, files } = start(t);
+  const wanted = { text: "two\n", mayBeReadOnly: true };
+  for (const isLinked of [false, true]) {
+    writeFileSync(path("a.txt"), "one\n", { mode: 0o444 });
+    if (isLinked) linkSync(path("a.txt"), path("b.txt"));
+    const before = await readState(path("a.txt"));
+    if (process.getuid?.() !== 0)
+      await t.rejects(files.replace(path("a.txt"), before, { text: "two\n" }), {
+        message: /EACCES.*unchanged/,
+      });
+    const after = await files.replace(path("a.txt"), before, wanted);
+    t.match(after, { kind: "known", text: "two\n", metadata: { mode: 0o444 } });
+    if (isLinked) t.equal(readFileSync(path("b.txt"), "utf8"), "two\n");
+    unlinkSync(path("a.txt"));
+  }
+});
+
+t.test("a read-only file in a read-only folder is written in place", async (t) => {
+  const { path, files } = start(t);
+  writeFileSync(path("a.txt"), "one\n", { mode: 0o444 });
+  t.teardown(() => chmodSync(path(""), 0o755));
+  chmodSync(path(""), 0o555);
+  const { ino } = statSync(path("a.txt"));
+  const wanted = { text: "two\n", mayBeReadOnly: true };
+  await files.replace(path("a.txt"), await readState(path("a.txt")), wanted);
+  t.equal(readFileSync(path("a.txt"), "utf8"), "two\n");
+  t.match(statSync(path("a.txt")), { mode: 0o100444, ...(process.getuid?.() !== 0 && { ino }) });
+});
+
 t.test("files are created with the wanted mode, and removed", async (t) => {
   const { path, files } = start(t);
   const { uid, gid } = statSync(path(""));
