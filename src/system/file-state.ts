@@ -57,6 +57,7 @@ export function isAbsent(code: string): boolean {
 
 export const TOO_LONG = "the file is too long";
 export const NOT_REGULAR = "it is not a regular file that can be read";
+const UNSTABLE = "it was being written while it was read";
 
 export function unknown(reason: string, version = "unknown"): FileState {
   return { kind: "unknown", reason, version };
@@ -110,7 +111,7 @@ function readStateSync(path: string, maxBytes: number): FileState | undefined {
       const found = fstatSync(file);
       const skipped = unread(found, maxBytes);
       if (skipped || found.size > MAX_SYNC_BYTES) return skipped;
-      return knownOf(readFileSync(file), found, maxBytes);
+      return readFrom(readFileSync(file), { found, after: fstatSync(file), maxBytes });
     } finally {
       closeSync(file);
     }
@@ -125,7 +126,8 @@ async function readStateAsync(path: string, maxBytes: number): Promise<FileState
     const file = await open(path, READ_FLAGS);
     try {
       const found = await file.stat();
-      return unread(found, maxBytes) ?? knownOf(await file.readFile(), found, maxBytes);
+      const skipped = unread(found, maxBytes);
+      return skipped ?? readFrom(await file.readFile(), { found, after: await file.stat(), maxBytes });
     } finally {
       await file.close();
     }
@@ -149,9 +151,18 @@ function unread(found: Stats, maxBytes: number): FileState | undefined {
   return found.size > maxBytes ? { ...unknown(TOO_LONG), ...factsOf(found) } : undefined;
 }
 
-function knownOf(bytes: Buffer, found: Stats, maxBytes: number): FileState {
-  if (bytes.length > maxBytes) return { ...unknown(TOO_LONG), ...factsOf(found) };
-  return { kind: "known", text: bytes.toString("latin1"), ...factsOf(found) };
+interface Reading {
+  readonly found: Stats;
+  /** The file after it was read. */
+  readonly after: Stats;
+  readonly maxBytes: number;
+}
+
+function readFrom(bytes: Buffer, { found, after, maxBytes }: Reading): FileState {
+  const facts = factsOf(after);
+  if (bytes.length > maxBytes) return { ...unknown(TOO_LONG), ...facts };
+  if (facts.version !== versionOf(found)) return { ...unknown(UNSTABLE), ...facts };
+  return { kind: "known", text: bytes.toString("latin1"), ...facts };
 }
 
 /**

@@ -1,10 +1,19 @@
 /** Tests reading files from the disk: texts, hashes, and files that are being written. */
 import { execFileSync } from "node:child_process";
-import { rmSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import t from "tap";
 import { hashOf, hashOfPlain, readDiskText, readVersion } from "../../src/system/disk-text.ts";
-import { readStableState } from "../../src/system/file-state.ts";
+import { readStableState, readState } from "../../src/system/file-state.ts";
 import { makeDirectory } from "../support/sandbox.ts";
 import { temporary } from "../support/temporary.ts";
 import { waitFor } from "../support/wait.ts";
@@ -36,6 +45,18 @@ t.test("an empty file is read again, although its times are old", async (t) => {
   const found = readStableState(path);
   writeFileSync(path, "written after it was truncated\n");
   t.match(await found, { kind: "known", text: "written after it was truncated\n" });
+});
+
+t.test("the bytes of a file that changes while it is read are unknown", async (t) => {
+  const path = join(temporary(t), "a.txt");
+  writeFileSync(path, "one\n".repeat(1_000_000));
+  let isReading = true;
+  const found = readState(path).finally(() => {
+    isReading = false;
+  });
+  for (; isReading; await nextTurn()) appendFileSync(path, "two\n");
+  t.match(await found, { kind: "unknown", reason: /was being written/ });
+  t.match(await readState(path), { kind: "known" });
 });
 
 t.test("the same bytes have the same hash, whatever the file's date", async (t) => {
