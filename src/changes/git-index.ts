@@ -44,6 +44,9 @@ const REPOSITORY = 0o160000;
 /** Entry of a sparse index for a whole folder, which is not in the work tree. */
 const FOLDER = 0o040000;
 
+/** Matches a name with an empty part, `.` or `..`. Git writes no such names, which could leave the work tree. */
+const ODD_NAME = /(^|\/)\.{0,2}(\/|$)/;
+
 /**
  * Parses an index in short slices.
  * @param bytes the whole file
@@ -73,11 +76,11 @@ export async function parseIndex(
       at += FIELDS_BYTES + idLength + (flags & 0x4000 ? 4 : 2);
       if (version === 4) {
         const prefix = varint(bytes, at);
-        at = bytes.indexOf(0, prefix.next);
+        at = endOfName(bytes, prefix.next);
         name = Buffer.concat([name.subarray(0, name.length - prefix.value), bytes.subarray(prefix.next, at)]);
         at += 1;
       } else {
-        const end = bytes.indexOf(0, at);
+        const end = endOfName(bytes, at);
         name = bytes.subarray(at, end);
         at = start + ((end - start + 8) & ~7);
       }
@@ -100,6 +103,13 @@ function isWhole(bytes: Buffer, extensions: number, idLength: number): boolean {
   for (let at = extensions; at < bytes.length - idLength; at += 8 + bytes.readUInt32BE(at + 4))
     if (bytes.toString("latin1", at, at + 4) === "link") return false;
   return true;
+}
+
+/** @throws if the name has no end, because the next entry would be searched at the start again */
+function endOfName(bytes: Buffer, at: number): number {
+  const end = bytes.indexOf(0, at);
+  if (end < 0) throw new RangeError("a name has no end");
+  return end;
 }
 
 /** Reads a number of variable length, encoded as in Git's packs: every byte except the last adds one. */
@@ -128,7 +138,7 @@ function entryAt(
   const mode = number(6);
   const kind = mode & KIND;
   // A name with U+FFFD is not UTF-8. The decoded name would belong to another file.
-  if (kind === FOLDER || name.includes("\uFFFD")) return undefined;
+  if (kind === FOLDER || name.includes("\uFFFD") || ODD_NAME.test(name)) return undefined;
   const [changed, written] = [time(number(0), number(1)), time(number(2), number(3))];
   return {
     name,

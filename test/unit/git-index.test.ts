@@ -40,3 +40,26 @@ t.test("an incomplete index is refused", async (t) => {
   for (const length of [0, 8, 40, 100])
     t.equal(await parseIndex(bytes.subarray(0, length), 0, 20), undefined);
 });
+
+t.test(
+  "an index with a name without an end is refused, because it would be read without an end",
+  async (t) => {
+    for (const version of [2, 3, 4]) {
+      const bytes = Buffer.alloc(200, 1);
+      bytes.write("DIRC\0\0\0", "latin1");
+      bytes.writeUInt8(version, 7);
+      bytes.writeUInt32BE(2, 8);
+      t.equal(await parseIndex(bytes, 0, 20), undefined, `version ${version}`);
+    }
+  },
+);
+
+t.test("names that could leave the work tree are left out", async (t) => {
+  const odd = ["../a.txt", "a/../../b.txt", "/etc/passwd", "a//b.txt", "./a.txt", "a/..", ".."];
+  const fine = ["..a", "a/.b", "a/...", "a..b/c"];
+  const entries = await parseIndex(indexWith([...odd, ...fine]), 0, 20);
+  t.strictSame(
+    entries?.map(({ name }) => name),
+    fine,
+  );
+});

@@ -79,6 +79,42 @@ t.test(
   },
 );
 
+t.test("variables of Git that Neovim has do not lead to another repository", async (t) => {
+  const other = makeDirectory(t);
+  const host = new ChangesHost(t);
+  for (const directory of [host.directory, other]) {
+    writeFileSync(join(directory, "a.txt"), `in ${directory}\n`);
+    sh(host, `cd ${directory}; ${SETUP}`);
+  }
+  await delay(50);
+  const variables = {
+    GIT_DIR: join(other, ".git"),
+    GIT_WORK_TREE: other,
+    GIT_INDEX_FILE: join(other, ".git/index"),
+    GIT_OBJECT_DIRECTORY: join(other, ".git/objects"),
+  };
+  Object.assign(process.env, variables);
+  t.teardown(() => {
+    for (const name of Object.keys(variables)) delete process.env[name];
+  });
+  await run(host, `echo theirs > a.txt; echo theirs > ${other}/a.txt`);
+  t.strictSame([...host.shown.keys()], [host.path("a.txt")]);
+  await host.undo("a.txt");
+  t.equal(String(host.read("a.txt")), `in ${host.directory}\n`);
+});
+
+t.test("a .git file that names another repository leads to none of its files", async (t) => {
+  const other = makeDirectory(t);
+  const host = new ChangesHost(t);
+  sh(host, `cd ${other}; echo secret > a.txt; echo secret > b.txt; ${SETUP}`);
+  host.write(".git", `gitdir: ${other}/.git\n`);
+  host.write("a.txt", "mine\n");
+  await run(host, `echo theirs >> a.txt; echo theirs >> ${other}/a.txt; echo theirs >> ${other}/b.txt`);
+  t.strictSame([...host.shown.keys()], [host.path("a.txt")]);
+  await host.undo("a.txt");
+  t.equal(String(host.read("a.txt")), "mine\n");
+});
+
 t.test("an object that is missing is not fetched", async (t) => {
   const { host, script, isTrapped } = trapped(t, "");
   sh(host, fetching(script, "file"));
