@@ -30,12 +30,16 @@ let calls = 0;
 
 /**
  * Creates the editing functions of one tool call. Each call acts as an agent of its own, because the end of the call
- * ends all edits of the agent.
+ * ends all edits of the agent. The agent ends with this process: after a crash, the next host completes its edits.
  */
-export function editsAs({ credential, id }: SessionInfo, following: Following, signal: AbortSignal): Editing {
+export function editsAs(
+  { credential, id }: Pick<SessionInfo, "credential" | "id">,
+  following: Following,
+  signal: AbortSignal,
+): Editing {
   const { listener, isGated, propose, userFiles } = following;
   calls += 1;
-  const agent: Agent = { cli: credential, session: `neovim ${id} ${calls}`, cwd: "/" };
+  const agent: Agent = { cli: credential, session: `neovim ${id} ${calls}`, cwd: "/", pid: process.pid };
   return {
     get isGated() {
       return isGated(credential);

@@ -68,7 +68,7 @@ const STABLE_AFTER_MS = 30;
 const MAX_WAITS = 10;
 
 /** Opens a FIFO without waiting. Refuses a symbolic link: callers have already resolved the path. */
-const READ_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
+export const READ_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 
 /**
  * Resolves the symbolic links of a path, even if the file does not exist.

@@ -4,7 +4,9 @@ import { join } from "node:path";
 import fc from "fast-check";
 import t from "tap";
 import { Refusal } from "../../src/base/refusal.ts";
+import type { Agent, AgentEvent } from "../../src/contract/hooks.ts";
 import type { QuestionName } from "../../src/contract/questions.ts";
+import { editsAs } from "../../src/model/edits-as-agent.ts";
 import { beginning, count, cutOff, oneLine, tally } from "../../src/model/format.ts";
 import { hoverText, placesOf, symbolsOf } from "../../src/model/lsp-answers.ts";
 import { type Ask, createAsking } from "../../src/model/neovim-questions.ts";
@@ -14,6 +16,8 @@ import type { CallContext } from "../../src/model/tool.ts";
 import { openWorkspace } from "../../src/model/workspace.ts";
 import { applyEdits } from "../../src/model/workspace-edit.ts";
 import { createFiles } from "../../src/sharing/files.ts";
+import { createTemporaryFiles } from "../../src/system/temporary-files.ts";
+import { createUserFiles } from "../../src/system/user-files.ts";
 import { anyString, fuzz } from "../support/fuzz.ts";
 import { temporary } from "../support/temporary.ts";
 
@@ -249,6 +253,21 @@ t.test("a buffer that Neovim edits after the cancellation is restored", async (t
   t.equal(outcome, "AbortError");
   t.same(written, []);
   t.same(finished, [{ path: "/w/a.js", tick: 1, written: false }]);
+});
+
+t.test("each edit has an agent of its own, which ends with the host", async (t) => {
+  const agents: Agent[] = [];
+  const following = {
+    listener: async ({ agent }: AgentEvent) => void agents.push(agent),
+    isGated: () => false,
+    propose: async () => "closed" as const,
+    userFiles: createUserFiles(createTemporaryFiles(temporary(t))),
+  };
+  const session = { credential: "gemini", id: "1" };
+  for (let i = 0; i < 2; i += 1)
+    await editsAs(session, following, new AbortController().signal).follow(["/w/a.js"], async () => {});
+  t.equal(new Set(agents.map(({ session }) => session)).size, 2);
+  t.ok(agents.every(({ cli, pid }) => cli === "gemini" && pid === process.pid));
 });
 
 t.test("edits of several files are completed once the first file is written", async (t) => {
