@@ -196,12 +196,13 @@ t.test("wrong arguments and missing files get a message", async (t) => {
   t.ok(existsSync(nvim.path("a.txt")));
 });
 
-t.test("an empty list names the connected CLIs that have sent no hook", async (t) => {
+t.test("an empty list and the gate name the connected CLIs, and those that have sent no hook", async (t) => {
   const reviewer = await Reviewer.start(t);
   const { nvim } = reviewer;
   const common = { version: "1", connectedAt: 0, interrupted: false, activity: "idle" } as const;
+  const gemini = { id: "1", cli: "gemini", label: "Gemini CLI", name: "x", terminal: "gemini", hooks: true };
   const clients = [
-    { id: "1", cli: "gemini", label: "Gemini CLI", name: "x", terminal: "gemini", hooks: true },
+    gemini,
     { id: "2", cli: "gemini", label: "Gemini CLI", name: "x", terminal: "gemini-2", hooks: false },
     { id: "3", cli: "claude", label: "Claude Code", name: "x", terminal: "claude", hooks: false },
     { id: "4", cli: "llxprt", label: "LLxprt Code", name: "x", terminal: "llxprt", hooks: false },
@@ -232,6 +233,13 @@ t.test("an empty list names the connected CLIs that have sent no hook", async (t
   await told(
     "Changes cannot be tracked yet: no CLI has sent a hook. Run :GeminiExtension install, then start the CLI.",
   );
+
+  await say(
+    true,
+    ["gemini", "gemini-2"].map((terminal) => ({ ...gemini, id: terminal, terminal })),
+  );
+  await nvim.command("GeminiGate on");
+  t.match(await nvim.messages(), /The gate is on: gemini, gemini-2 ask before each edit\.$/m);
 });
 
 t.test("a hundred files are listed and undone", async (t) => {

@@ -22,7 +22,7 @@ const tree = async (nvim: Nvim) =>
     .array(z.string())
     .parse(
       await nvim.lua(
-        "return vim.api.nvim_buf_get_lines(vim.fn.bufnr('^gemini-history://page$'), 0, -1, true)",
+        "return vim.api.nvim_buf_get_lines(vim.fn.bufnr('^gemini-page://history$'), 0, -1, true)",
       ),
     )
     .map((line) => line.replace(/(?<=\S) +/g, " ").replace(/\d\d:\d\d/, "HH:MM"));
@@ -75,6 +75,8 @@ t.test("the history page lists proposals and changes by turn, and undoes them", 
 
   await nvim.input(":GeminiHistory<CR>");
   await page.is(t, "*page:2", "c.txt HH:MM:SS:1");
+  const label = await nvim.lua("return vim.fn.pathshorten(vim.api.nvim_buf_get_name(0))");
+  t.equal(label, "g//history", "the label of the tab page names the command");
   t.same(await tree(nvim), [
     "▾ no c",
     " ● c.txt HH:MM changed",

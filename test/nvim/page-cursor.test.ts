@@ -153,7 +153,7 @@ t.test("the counts form columns, if there is enough room", async (t) => {
   await page.changed(4);
   await nvim.input(":GeminiChanges<CR>");
   const lines = async () =>
-    z.array(z.string()).parse(await nvim.lua("return vim.fn.getbufline('gemini-changes://page', 1, '$')"));
+    z.array(z.string()).parse(await nvim.lua("return vim.fn.getbufline('gemini-page://changes', 1, '$')"));
   await nvim.waitFor(async () => (await lines()).length === 5, "the tree");
   t.same(await lines(), [
     "▾ columns                             +2 -41 0/4",
@@ -193,7 +193,7 @@ t.test("on a narrow screen, key hints give way to the path and the status of the
   t.notMatch(await nvim.messages(), /deleted/, "the page needs no message for this");
   const tree = z
     .array(z.string())
-    .parse(await nvim.lua("return vim.fn.getbufline('gemini-changes://page', 1, '$')"));
+    .parse(await nvim.lua("return vim.fn.getbufline('gemini-page://changes', 1, '$')"));
   t.equal(tree[0], "▾ remove b and change… 3/4", "the title needs more room than the counts");
   t.equal(tree.at(-1), " ● b.txt         +0 -1 0/1");
   await nvim.input("gg<CR>");

@@ -37,6 +37,8 @@ t.test("single keys decide hunks, and go on to the next hunk, in several files",
   );
   await page.is(t, "*page:3", "b.txt:3");
   t.equal(await nvim.lua("return vim.bo[vim.fn.bufnr('b.txt')].filetype"), "text", "an ordinary buffer");
+  const label = await nvim.lua("return vim.fn.pathshorten(vim.api.nvim_buf_get_name(0))");
+  t.equal(label, "g//changes", "the label of the tab page names the command");
 
   await nvim.input("s");
   await page.is(t, "*page:3", "b.txt:11");

@@ -142,7 +142,7 @@ async function decide(
   rest: number,
 ): Promise<void> {
   await nvim.command("GeminiChanges");
-  const buffer = "vim.fn.bufnr('^gemini-changes://page$')";
+  const buffer = "vim.fn.bufnr('^gemini-page://changes$')";
   await nvim.waitFor(`vim.api.nvim_get_current_buf() == ${buffer}`, "the page");
   for (let undecided = await changes(nvim); undecided.size > rest; ) {
     const line = String(await nvim.lua("return vim.api.nvim_get_current_line()"));

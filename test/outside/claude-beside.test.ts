@@ -129,7 +129,7 @@ t.test("Claude Code and Gemini CLI work in one Neovim", async (t: Test) => {
   await t.test("the history names it", async (t) => {
     await nvim.command("GeminiHistory");
     const tree =
-      "return table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('^gemini-history://page$'), 0, -1, true), '\\n')";
+      "return table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('^gemini-page://history$'), 0, -1, true), '\\n')";
     await nvim.waitFor(async () => /a\.txt/.test(String(await nvim.lua(tree).catch(() => ""))), "the page");
     t.match(await nvim.lua(tree), /claude: Change it\./);
     await nvim.command("tabclose");

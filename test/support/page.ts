@@ -7,10 +7,13 @@ import type { NvimOptions } from "./nvim.ts";
 
 const Lines = z.array(z.string());
 
-/** Returns the buffers of the current tab page from left to right, each with its name and the line of its cursor. */
+/**
+ * Returns the buffers of the current tab page from left to right, each with its name and the line of its cursor. The
+ * tree of a page is named "page".
+ */
 const WINDOWS = `return vim.tbl_map(function(win)
-  local buf = vim.api.nvim_win_get_buf(win)
-  local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ':t')
+  local name = vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win))
+  name = vim.startswith(name, 'gemini-page://') and 'page' or vim.fn.fnamemodify(name, ':t')
   local focus = win == vim.api.nvim_get_current_win() and '*' or ''
   return ('%s%s:%d'):format(focus, name, vim.api.nvim_win_get_cursor(win)[1])
 end, vim.api.nvim_tabpage_list_wins(0))`;
@@ -30,7 +33,7 @@ export async function startPage(t: Test, options: NvimOptions) {
     /** Returns the lines of the tree, without the blanks that align the columns. */
     tree: async () =>
       Lines.parse(
-        await nvim.lua(`local buf = vim.fn.bufnr('^gemini-changes://page$')
+        await nvim.lua(`local buf = vim.fn.bufnr('^gemini-page://changes$')
           return buf > 0 and vim.api.nvim_buf_get_lines(buf, 0, -1, true) or { '' }`),
       ).map((line) => line.replace(/(?<=\S) +/g, " ")),
     /** Waits until this number of files have undecided changes. */

@@ -67,7 +67,7 @@ const Place = z.preprocess((place) => (Array.isArray(place) ? {} : place), Where
 /** Returns "tree" or "file" if the keys of the review page are mapped, else "". */
 const PAGE_WINDOW = `
   if vim.fn.getcmdwintype() ~= '' or not vim.fn.maparg('q', 'n'):find('gemini%-changes') then return '' end
-  return vim.api.nvim_buf_get_name(0) == 'gemini-changes://page' and 'tree' or 'file'`;
+  return vim.api.nvim_buf_get_name(0) == 'gemini-page://changes' and 'tree' or 'file'`;
 
 /** Steps with which a user may accept or reject a proposal. */
 const DECIDING =
@@ -377,7 +377,7 @@ export class WorkingDay {
 
   async #check(): Promise<void> {
     await this.#press("");
-    const page = "vim.fn.bufnr('^gemini-changes://page$')";
+    const page = "vim.fn.bufnr('^gemini-page://changes$')";
     if (await this.#nvim.lua(`return #vim.fn.win_findbuf(${page}) > 0`)) await this.#usePage("tree", "q");
     await this.#settle();
     for (const cli of this.#clis) await this.#goes(cli);

@@ -23,7 +23,8 @@ local function open(cli)
     local who = cli or "Gemini CLI"
     return notify(("The gate is on for each %s that connects with hooks. None is connected yet."):format(who))
   end
-  local text = ("The gate is on: %s asks before each edit."):format(table.concat(reach.asking, ", "))
+  local verb = #reach.asking == 1 and "asks" or "ask"
+  local text = ("The gate is on: %s %s before each edit."):format(table.concat(reach.asking, ", "), verb)
   if #reach.others > 0 then
     return notify(("%s These CLIs do not ask: %s"):format(text, list), "warn")
   end

@@ -20,7 +20,7 @@ local entry_view = require("gemini-bridge.changes.history.entry_view")
 
 local M = {}
 
-local NAME = "gemini-history://page"
+local NAME = "gemini-page://history"
 
 ---@class gemini_bridge.HistoryPage: gemini_bridge.TreeView
 ---@field entries gemini_bridge.HistoryEntry[] Newest first.

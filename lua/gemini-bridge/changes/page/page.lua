@@ -18,7 +18,7 @@ local next_hunk = require("gemini-bridge.changes.page.next_hunk")
 
 local M = {}
 
-local NAME = "gemini-changes://page"
+local NAME = "gemini-page://changes"
 --- Maximum number of files whose lines are redrawn separately. For more files, the whole tree is redrawn.
 local MAX_PATCHED_FILES = 50
 
