@@ -36,7 +36,8 @@ interface Place {
 }
 
 async function run(command: string, { env, cwd }: Place, input: string): Promise<void> {
-  const hook = spawn("bash", ["-c", command], { env: { ...process.env, ...env }, cwd });
+  // Without SHLVL, bash would read ~/.bashrc first. CLIs in terminals have this variable.
+  const hook = spawn("bash", ["-c", command], { env: { ...process.env, SHLVL: "1", ...env }, cwd });
   hook.stdin.on("error", () => {}); // the hook may end without reading its input
   hook.stdin.end(input);
   hook.stdout.resume();
