@@ -42,7 +42,7 @@ export interface ChangedFiles {
   awaitingAgent(path: string, except?: Agent): Agent | undefined;
   /** Sets whether agents work. If so, Neovim reports each write of the user. */
   follow(areAtWork: boolean): void;
-  /** Creates the change of a new file from its state before an agent's edit. */
+  /** Creates the change of a file that is not stored yet, from its state before an agent's edit. */
   begin(path: string, found: FileState, author: Author): FileChange;
   /** Continues with the files of an earlier host. @returns files that no agent is editing */
   restore(saved: Pick<Saved, "changes" | "awaited">): FileChange[];

@@ -171,7 +171,7 @@ export function kept(change: FileChange, ids?: ReadonlySet<number>): FileChange 
 }
 
 /**
- * Returns the change after an undo, whose text must still be written to the file.
+ * Returns the change after an undo. The caller must write the new text to the file.
  * @param ids of the hunks; undefined for the whole file
  */
 export function undone(change: FileChange, ids?: ReadonlySet<number>): FileChange {

@@ -82,7 +82,9 @@ export interface History {
   decided(review: number, content: string | undefined): void;
   /** The review has ended without a decision. */
   closed(review: number): void;
-  /** A CLI has written the text that the user last accepted for this file. @param texts if both are known */
+  /**
+   * A CLI has written the text that the user last accepted for this file. @param texts undefined unless both are known
+   */
   agreed(path: string, texts: Texts | undefined): void;
   /** Newest first. */
   list(): Promise<Entry[]>;

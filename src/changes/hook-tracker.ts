@@ -194,7 +194,10 @@ export function createTracker(options: TrackerOptions): Tracker {
     return snapshot.files;
   }
 
-  /** @param runner the agent of an earlier command that was still running */
+  /**
+   * Updates the known changes with the snapshot before a command.
+   * @param runner the agent of an earlier command that was still running
+   */
   function takeBefore(snapshot: ReadonlyMap<string, FileState>, runner: Agent | undefined): void {
     for (const change of files.known()) {
       const now = snapshot.get(change.path);
@@ -357,9 +360,8 @@ function textsOf(before: FileChange, after: FileChange) {
 }
 
 /**
- * Returns the state of a file before an edit, if the file was not read before the edit.
+ * Derives the state of a file before an edit from the texts that the CLI reports, if the file was not read in time.
  * @param now state after the edit
- * @param texts as reported by the CLI
  * @returns unknown, unless the reported texts match the file byte for byte
  */
 function beforeTold(now: FileState, texts: EditTexts | undefined): FileState {

@@ -48,8 +48,8 @@ export function splitHunks(
 }
 
 /**
- * Divides a hunk into chosen and other lines, relative to the hunk (0-based). A removal has no lines: it is chosen by the
- * line above it, or by the first line.
+ * Divides a hunk into chosen and other lines, relative to the hunk (0-based). A removal has no lines: it is chosen by
+ * the line above it, or by the first line.
  */
 function partsOf({ line, count }: Hunk, isIn: (line: number) => boolean): (Lines & { isChosen: boolean })[] {
   if (count === 0) return [{ from: 0, to: 0, isChosen: isIn(Math.max(line - 1, 0)) }];

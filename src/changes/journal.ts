@@ -137,7 +137,7 @@ export function createJournal(file: string, log: Log): Journal {
   }
 
   async function write(afterReading: Promise<unknown>, isIdle: boolean): Promise<void> {
-    await setImmediate(); // handles a waiting event of an agent first
+    await setImmediate(); // lets the host handle a waiting event of an agent first
     await afterReading;
     try {
       do {

@@ -18,7 +18,7 @@ export function oldLines({ hunks }: TrackedText): { id: number; lines: string[] 
   }));
 }
 
-/** @param text with one character for each byte */
+/** Returns the lines of a text, each up to a maximum length. @param text with one character for each byte */
 export function shownLines(text: string): string[] {
   return splitLines(text).map((line) => plain(line));
 }

@@ -127,7 +127,7 @@ async function lookAtTree(
   };
 }
 
-/** Returns the directories of the repositories inside a work tree: submodules that are checked out, and others. */
+/** Returns the directories of the repositories inside a work tree: checked-out submodules and other repositories. */
 export function repositoriesIn(
   tree: WorkTree,
   index: GitIndex | undefined,

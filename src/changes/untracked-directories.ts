@@ -55,8 +55,8 @@ export async function listFiles(
 }
 
 /**
- * Reads a directory without names that are not UTF-8, which Node cannot express. Sorts the names, so that a limit
- * always omits the same files.
+ * Reads a directory in the order of its names, so that a limit always omits the same files. Leaves out names that are
+ * not UTF-8, because Node cannot express them.
  */
 async function readDirectory(directory: string): Promise<Dirent[]> {
   const entries = await readdir(directory, { withFileTypes: true }).catch((): Dirent[] => []);

@@ -205,7 +205,7 @@ const CONVERSIONS = ["filter", "ident", "working-tree-encoding"];
 
 /**
  * Returns the bytes that files had on disk when they matched the index.
- * @returns by name; without files whose bytes are not known exactly
+ * @returns the bytes by name. Files whose exact bytes are unknown are left out.
  */
 export async function cleanBytes(
   { top }: WorkTree,

@@ -36,7 +36,7 @@ export interface FollowedFile {
   stale: boolean;
 }
 
-/** Only src/review/open-to-outcome.ts changes the state, the text and the outcome. */
+/** One review. Only src/review/open-to-outcome.ts changes the state, the text and the outcome. */
 export interface Review {
   readonly id: number;
   /** Session of the client that called `openDiff`. */

@@ -42,7 +42,7 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
   const due = new Set<Review>();
   let isChecking = false;
 
-  /** Returns the state of the review's file, or a new one if the review has a new text. */
+  /** Replaces the state of the review's file. The new state keeps whether the file is edited and stale. */
   function follow(review: Review): FollowedFile {
     const before = review.file;
     const file: FollowedFile = {

@@ -55,7 +55,7 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
     if (turns.delete(keyOf(agent))) changed({ kind: "ended", agent, isRejected });
   }
 
-  /** Returns the agent's turn. Starts one if the host has missed the start. */
+  /** Returns the agent's turn. Starts a turn if its start was not reported. */
   function turnOf(agent: Agent) {
     if (!turns.has(keyOf(agent))) begin(agent);
     return turns.get(keyOf(agent));
