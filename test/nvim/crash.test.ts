@@ -141,7 +141,7 @@ t.test("if a client does not return, its reviews close and the accepted text is 
   const found = /is kept: :edit (\S+)/;
   await nvim.waitFor(async () => found.test(await nvim.messages()), "the notice");
   const messages = await nvim.messages();
-  t.match(messages, "The a.txt that you accepted");
+  t.match(messages, "The text of a.txt that you accepted");
   await nvim.command(`edit ${found.exec(messages)?.[1]} | write ${nvim.path("kept.txt")}`);
   t.equal(readFileSync(nvim.path("kept.txt"), "utf8"), "kept\r\ntext", "byte for byte");
 });
