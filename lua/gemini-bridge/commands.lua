@@ -1,4 +1,4 @@
---- Implements the commands and their completion.
+--- Implements the commands and their completion. plugin/gemini-bridge.lua defines their names and arguments.
 local notify = require("gemini-bridge.notify")
 
 local M = {}

@@ -1,4 +1,7 @@
-/** Defines the editor's snapshots for the context (part of CONTRACT 1). */
+/**
+ * Defines the editor's snapshots for the context (part of CONTRACT 1). Lua takes them in context/snapshot.lua, and
+ * src/context/context.ts turns them into notifications, which companion.ts defines.
+ */
 import * as z from "zod";
 import { list } from "./list.ts";
 
