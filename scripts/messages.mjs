@@ -45,7 +45,7 @@ const NO_MESSAGE = /^(gemini-bridge\..*|\w+|(<\w+>|\W)*)$/;
 /** Strings elsewhere that are messages: sentences of at least three words. */
 const SENTENCE = /^[A-Z:<…](?=\S*\s\S+\s)(?:.*[.!?]$|.*: )/;
 
-/** Lines with sentences that are no messages, also on the next line: log entries, descriptions. */
+/** Marks of a line without messages, such as a log entry or a description. A mark also covers the next line. */
 const NO_SENTENCE = /\blog\.|escri(?:be\(|ption)/;
 
 const COMMENT = /^\s*(?:--|\/\/|\/?\*)/;
@@ -106,7 +106,10 @@ function situationAt(lines, at, language) {
   );
 }
 
-/** The name of a value in a message: the last name in its expression, or the plural of two words. */
+/**
+ * The placeholder for a value in a message: the last name in the value's expression. For an expression that chooses
+ * between singular and plural, the plural.
+ */
 function nameOf(expression) {
   const plural = /(?:\band|\?) "\w+" (?:or|:) "(\w+)"/.exec(expression);
   if (plural) return plural[1];

@@ -49,7 +49,7 @@ async function prepareMove(subject: Subject, { nvim, clients }: Running): Promis
   return { nvim, run };
 }
 
-/** Prepares a movement of the cursor with a number of items, which this Lua code creates. */
+/** Prepares a movement of the cursor among many items. @param code Lua that creates a given number of items */
 function prepareMoveAmong(code: string): Prepare {
   return async (scope, subject, count) => {
     const running = await startBridge(scope, subject, OPEN);

@@ -12,7 +12,7 @@ import type { Row } from "../table.ts";
 
 const RUNS = 15;
 
-/** Polls for the file each millisecond, because there is no event for it in all plugins. */
+/** Polls for the discovery file each millisecond, because not every plugin fires an event. */
 const START = `
 local code, endpoint = ...
 local directory = vim.fs.joinpath(vim.uv.os_tmpdir(), 'gemini', 'ide')

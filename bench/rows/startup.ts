@@ -8,7 +8,7 @@ import { summarize, takeTurns } from "../stats.ts";
 import { ours, type Subject, within } from "../subject.ts";
 import type { Row } from "../table.ts";
 
-/** Many runs, because the difference between figure and floor is smaller than that between two starts of Neovim. */
+/** Many runs, because figure and floor differ less than two starts of the same Neovim. */
 const RUNS = 200;
 
 const OPTIONS = "{ log = { level = 'debug' }, diff = { layout = 'tab', keys = { accept = 'ga' } } }";

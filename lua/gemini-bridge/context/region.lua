@@ -137,7 +137,7 @@ local function cut_off(region, units)
       low = middle
     end
   end
-  -- Compute the length of the line from offsets, because reading a very long line is slow.
+  -- Computes the length of the line from offsets, because reading a very long line is slow.
   local line_break = vim.bo[buf].fileformat == "dos" and 2 or 1
   local length = offset(buf, low + 1) - offset(buf, low) - line_break
   local col = math.max(1, math.min(stop - offset(buf, low), length))

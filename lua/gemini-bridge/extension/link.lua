@@ -151,7 +151,7 @@ local function run(cli, args, done)
   end
 end
 
---- Removes a link whose folder is gone. The CLI only warns about such a link, at each start.
+--- Removes a link whose folder is gone. At each start, the CLI warns about such a link, but does not remove the link.
 ---@param cli gemini_bridge.Cli
 ---@return boolean removed
 local function remove_dead_link(cli)

@@ -100,7 +100,7 @@ local function group_by_file(reports, done)
   end)
 end
 
---- Requests the report of a server, which may send parts of the report before its answer, or instead of an answer.
+--- Requests the report of a server. The server may send parts of the report before the answer, or instead of an answer.
 ---@param client vim.lsp.Client
 ---@param timeout integer Milliseconds.
 ---@param done fun(problem?: string)
