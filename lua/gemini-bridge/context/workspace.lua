@@ -34,8 +34,8 @@ end
 local function refuse(directory)
   if not refused[directory] then
     refused[directory] = true
-    local text =
-      "CLIs cannot find this Neovim from %s: its path is not UTF-8; rename it, or start the CLI elsewhere"
+    local text = "CLIs cannot find this Neovim from %s, because the path is not UTF-8. "
+      .. "Rename the directory, or start the CLI elsewhere."
     require("gemini-bridge.notify")(text:format(disk.display(directory, 30)), "warn")
   end
 end
