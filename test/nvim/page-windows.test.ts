@@ -47,6 +47,11 @@ for (const [what, ...keys] of [
   ],
   ["moving the tree to another tab page", "<C-w>T", "q"],
   ["another file beside the tree", "\\t", ":edit b.txt<CR>", ":GeminiChanges<CR>", "q", ":edit a.txt<CR>"],
+  [
+    "the reviewed file again after another one",
+    ...["\\t", ":edit notes.txt<CR>", ":edit a.txt<CR>", "<C-w>|", ":edit notes.txt<CR>"],
+    ...[":tabclose<CR>", ":edit a.txt<CR>"],
+  ],
   ["another file in place of the tree", ":edit b.txt<CR>", ":tabclose<CR>", ":edit a.txt<CR>"],
   ["the reviewed file in another window", ":1tabnext<CR>", ":edit a.txt<CR>", ":GeminiChanges<CR>", "q"],
   ["a comparison whose file was replaced", "d", "\\t", ":edit b.txt<CR>", ":tabclose<CR>", ":edit a.txt<CR>"],

@@ -82,13 +82,16 @@ local function open_right(tree)
   return win, buf
 end
 
---- Whether the window at the right shows the page's buffer, not another one that the user has opened there.
+--- Whether the window at the right belongs to the page and shows its buffer. After the user has opened another buffer
+--- there, the window is the user's until the page fills it again.
 ---@param layout gemini_bridge.PageLayout
 ---@return boolean
 function M.shows_own(layout)
-  return vim.api.nvim_win_is_valid(layout.right)
+  local win = layout.right
+  return vim.api.nvim_win_is_valid(win)
+    and vim.w[win].gemini_page == true
     -- While the page changes the buffer, autocommands run before `right_buf` is updated.
-    and (layout.is_filling or vim.api.nvim_win_get_buf(layout.right) == layout.right_buf)
+    and (layout.is_filling or vim.api.nvim_win_get_buf(win) == layout.right_buf)
 end
 
 --- Shows a buffer at the right. Opens the window again if the user has closed it.
