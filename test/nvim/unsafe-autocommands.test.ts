@@ -89,6 +89,23 @@ t.test("a failing autocommand under :w and :q keeps the decision", async (t) => 
   }
 });
 
+t.test("'eventignorewin' does not prevent :w and :q in a proposal", async (t) => {
+  const reviewer = await Reviewer.start(t, {
+    files: FILES,
+    init: "if vim.fn.exists('+eventignorewin') == 1 then vim.o.eventignorewin = 'all' end",
+  });
+  for (const [keys, name] of [
+    [":w<CR>", "diff_accepted"],
+    [":q<CR>", "diff_rejected"],
+  ] as const) {
+    await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
+    await reviewer.review();
+    await reviewer.nvim.input(keys);
+    t.equal((await reviewer.outcome()).name, name);
+  }
+  t.notMatch(await reviewer.nvim.messages(), /E\d+/);
+});
+
 t.test("FileType autocommands do not misalign the two sides", async (t) => {
   const reviewer = await Reviewer.start(t, {
     files: { "a.lua": "local a = 1\n", "b.txt": "b\n" },
