@@ -134,6 +134,16 @@ for (const close of [":only<CR>", "<C-w>o", ":bdelete! 0<CR>"])
 const keptTexts = (nvim: Nvim) =>
   JSON.parse(readFileSync(join(nvim.dirs.state, "nvim/gemini-bridge-kept.json"), "utf8"));
 
+t.test("a mapping to Lua that deletes all buffers does not reject the proposal with the focus", async (t) => {
+  const { reviewer, nvim } = await start(t);
+  await nvim.lua("vim.keymap.set('n', '<F5>', function() vim.cmd('%bdelete!') end)");
+  await nvim.command("split new.txt"); // deleted after the proposal
+  await reviewer.review();
+  await nvim.input("<F5>");
+  t.same(await reviewer.outcomes(), []);
+  t.equal(await nvim.lua(`return ${pending}`), 1);
+});
+
 for (const place of ["beside its file", "alone in a tab page"])
   t.test(`a mapping to Lua that closes the proposal with the focus, ${place}, rejects`, async (t) => {
     const { reviewer, nvim, id } = await start(t);

@@ -33,6 +33,8 @@ local is_acting = false
 local focus = { win = 0, tab = 0 }
 --- Whether the current command line or mapping contains a bulk command.
 local is_bulk = false
+--- Whether a buffer was unloaded since the user pressed the last key.
+local has_unloaded = false
 
 ---@param command vim.api.keyset.cmd_parsed
 ---@return boolean
@@ -56,7 +58,7 @@ local function acts()
   end
   is_acting = true
   scheduler.next(function()
-    is_acting, is_bulk = false, false
+    is_acting, is_bulk, has_unloaded = false, false, false
   end)
 end
 
@@ -67,8 +69,8 @@ function M.is_direct()
 end
 
 --- Whether the user is closing a window in the current tab page by a key or command. A function, script or autocommand
---- does not count. Lua counts only for the window with the focus: a mapping closes this window, a plugin closes others.
---- Must be called directly in the callback of |WinClosed|.
+--- does not count. Lua counts only for the window with the focus, and only before it unloads another buffer: a mapping
+--- closes this window, a plugin closes others. Must be called directly in the callback of |WinClosed|.
 ---@param win integer
 ---@return boolean
 function M.closes(win)
@@ -77,7 +79,7 @@ function M.closes(win)
   return is_acting
     and not is_bulk
     and vim.api.nvim_win_get_tabpage(win) == focus.tab
-    and (win == focus.win or not is_lua)
+    and (not is_lua or win == focus.win and not has_unloaded)
     and M.is_direct()
 end
 
@@ -102,6 +104,12 @@ function M.watch()
       pattern = ":",
       callback = function()
         note(vim.v.event.abort and {} or command_line.commands(vim.fn.getcmdline()))
+      end,
+    })
+    vim.api.nvim_create_autocmd("BufUnload", {
+      group = group,
+      callback = function()
+        has_unloaded = is_acting
       end,
     })
     -- `:q` always counts, because `nvim --remote-send` and RPC clients type no keys.
