@@ -1,16 +1,11 @@
 /** Tests reviews whose windows or buffers are closed without a decision of the user. */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import t, { type Test } from "tap";
-import type { Nvim, NvimOptions } from "../support/nvim.ts";
-import { killAll } from "../support/processes.ts";
 import { Reviewer } from "../support/review.ts";
-import { waitFor } from "../support/wait.ts";
 
 const FILES = { "a.txt": "one\n", "b.txt": "b\n", "c.txt": "c\n" };
 
-async function start(t: Test, options: NvimOptions = {}) {
-  const reviewer = await Reviewer.start(t, { files: FILES, args: ["c.txt"], ...options });
+async function start(t: Test) {
+  const reviewer = await Reviewer.start(t, { files: FILES, args: ["c.txt"] });
   const { nvim } = reviewer;
   await nvim.command("mksession session.vim");
   const id = await reviewer.open(nvim.path("a.txt"), "two\n");
@@ -131,9 +126,6 @@ for (const close of [":only<CR>", "<C-w>o", ":bdelete! 0<CR>"])
     },
   );
 
-const keptTexts = (nvim: Nvim) =>
-  JSON.parse(readFileSync(join(nvim.dirs.state, "nvim/gemini-bridge-kept.json"), "utf8"));
-
 t.test("a mapping to Lua that deletes all buffers does not reject the proposal with the focus", async (t) => {
   const { reviewer, nvim } = await start(t);
   await nvim.lua("vim.keymap.set('n', '<F5>', function() vim.cmd('%bdelete!') end)");
@@ -151,118 +143,4 @@ for (const place of ["beside its file", "alone in a tab page"])
     await reviewer.review();
     await nvim.input(place === "beside its file" ? "<F5>" : "<C-w>T<F5>");
     t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id } });
-  });
-
-for (const quit of ["qall", "wqall", "restart"])
-  t.test(`text typed into a proposal outlives :${quit}`, async (t) => {
-    const init = "vim.fn.writefile({ tostring(vim.fn.getpid()) }, 'pid')";
-    const { reviewer, nvim } = await start(t, { tui: quit === "restart", init });
-    if (quit === "restart" && (await nvim.lua("return vim.fn.has('nvim-0.12')")) === 0)
-      return t.equal(await nvim.lua("return vim.fn.exists(':restart')"), 0, "this Neovim has no :restart");
-    await reviewer.review();
-    await nvim.input("Amine<Esc>");
-    await reviewer.open(nvim.path("b.txt"), "untouched\n");
-    nvim.nvim.notify("nvim_command", [quit]);
-    await waitFor(() => keptTexts(nvim), "the text");
-    t.match(keptTexts(nvim), [{ id: 1, path: nvim.path("a.txt"), text: "twomine\n" }]);
-    t.equal(keptTexts(nvim).length, 1, "and nothing else");
-    if (quit !== "restart") return;
-    const pid = () => Number(readFileSync(nvim.path("pid"), "utf8"));
-    await waitFor(() => pid() > 0 && pid() !== nvim.pid, "the next Neovim");
-    killAll([pid()]);
-  });
-
-const EXITS: [name: string, typed: string, next: string][] = [
-  ["in Insert mode", "", ", too<C-o>:qall<CR>"],
-  ["in Replace mode", "<Esc>R", ", too<C-o>:qall<CR>"],
-  ["in Visual mode", ", too<Esc>v", ":<C-u>qall<CR>"],
-  ["in the command line", ", too<Esc>:qa", "ll<CR>"],
-];
-for (const [name, typed, next] of EXITS)
-  t.test(`text typed into a proposal that ended ${name} outlives Neovim`, async (t) => {
-    const { reviewer, nvim, id } = await start(t);
-    await reviewer.review();
-    await nvim.input(`Amine${typed}`);
-    await reviewer.close(id, "disconnected");
-    nvim.nvim.notify("nvim_input", [next]);
-    await nvim.exited;
-    t.match(keptTexts(nvim), [{ path: nvim.path("a.txt"), text: /^twomi.*, too\n$/ }]);
-  });
-
-for (const signal of ["SIGTERM", "SIGHUP"] as const)
-  for (const isPending of [true, false])
-    t.test(
-      `text typed into ${isPending ? "a pending" : "an ended"} proposal outlives ${signal}`,
-      async (t) => {
-        const { reviewer, nvim, id } = await start(t);
-        await reviewer.review();
-        await nvim.lua("review = require('gemini-bridge.review.records').pending()[1]");
-        await nvim.input("Amine");
-        if (!isPending) await reviewer.close(id, "disconnected");
-        await nvim.input(", too");
-        await nvim.waitFor("review.unloaded == 'twomine, too\\n'", "the copy of the text");
-        nvim.kill(signal);
-        await nvim.exited;
-        t.match(keptTexts(nvim), [{ path: nvim.path("a.txt"), text: "twomine, too\n" }]);
-      },
-    );
-
-t.test("an edited text whose acceptance did not arrive outlives Neovim", async (t) => {
-  const { reviewer, nvim } = await start(t);
-  await reviewer.review();
-  await nvim.input("Amine<Esc>:w<CR>");
-  await reviewer.outcome();
-  nvim.nvim.notify("nvim_command", ["qall"]);
-  await nvim.exited;
-  t.match(keptTexts(nvim), [{ path: nvim.path("a.txt"), text: "twomine\n" }]);
-});
-
-const lines = "vim.api.nvim_buf_get_lines(0, 0, -1, true)";
-
-t.test("texts that an earlier Neovim has saved can be restored for a week", async (t) => {
-  const { nvim } = await Reviewer.start(t, { files: FILES });
-  const now = Math.floor(Date.now() / 1000);
-  const texts = [
-    { id: 4, path: nvim.path("a.txt"), text: "twomine\n", time: now },
-    { id: 3, path: "/elsewhere/b.txt", text: "other", time: now },
-    { id: 2, path: nvim.path("old.txt"), text: "old", time: now - 8 * 24 * 3600 },
-    { id: 1, path: nvim.path("c.txt"), text: "deleted", time: now, deleted: true },
-  ];
-  mkdirSync(join(nvim.dirs.state, "nvim"), { recursive: true });
-  writeFileSync(join(nvim.dirs.state, "nvim/gemini-bridge-kept.json"), JSON.stringify(texts));
-  await nvim.lua(
-    "require('gemini-bridge.host.rpc').call('status', { state = 'running', workspace = {}, clients = {} })",
-  );
-  await nvim.waitFor(
-    async () =>
-      /Your edited proposals of an earlier session are kept: :edit gemini:\/\/kept\/4\/a\.txt$/m.test(
-        await nvim.messages(),
-      ),
-    "the message",
-  );
-  await nvim.input(":edit gemini://kept/4/a.txt<CR>");
-  t.same(await nvim.lua(`return ${lines}`), ["twomine"]);
-  await nvim.input(":edit gemini://kept/1/c.txt<CR>");
-  t.same(await nvim.lua(`return ${lines}`), ["deleted"]);
-  await nvim.input(":edit gemini://kept/2/old.txt<CR>");
-  await nvim.waitFor(
-    async () => /This text was deleted: texts are kept for a week/.test(await nvim.messages()),
-    "the refusal",
-  );
-});
-
-for (const keys of [":%bdelete!<CR>", ":%bwipeout!<CR>"])
-  t.test(`a kept text comes back after ${keys}, with what was typed into it`, async (t) => {
-    const { reviewer, nvim, id } = await start(t);
-    await reviewer.review();
-    await nvim.input("Amine<Esc>");
-    await reviewer.close(id, "disconnected");
-    const named = /Your edits are kept: (:edit \S+)/;
-    await nvim.waitFor(async () => named.test(await nvim.messages()), "the message");
-    const command = named.exec(await nvim.messages())?.[1];
-    await nvim.input(`${command}<CR>A, too<Esc>${keys}`);
-    t.same(await nvim.lua(`return ${lines}`), [""]);
-    await nvim.input(`${command}<CR>`);
-    t.same(await nvim.lua(`return ${lines}`), ["twomine, too"]);
-    t.match(keptTexts(nvim), [{ text: "twomine, too\n" }]);
   });

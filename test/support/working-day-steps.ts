@@ -154,8 +154,8 @@ export type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
 /** The end of a day. */
 const end = fc.record({
-  /** `:qall!` and a signal end Neovim while reviews are open. */
-  how: fc.constantFrom("disconnect", "disconnect", ":qall!", "SIGTERM"),
+  /** `:qall!` and signals end Neovim while reviews are open. */
+  how: fc.constantFrom("disconnect", "disconnect", ":qall!", "SIGTERM", "SIGKILL"),
   /** Whether the user is typing into a proposal. */
   typing: fc.boolean(),
   /** Whether a CLI disconnects at that moment. */

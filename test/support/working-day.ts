@@ -12,6 +12,7 @@ import type { CompanionClient } from "./client.ts";
 import { HookedAgent } from "./hooked-agent.ts";
 import type { Nvim } from "./nvim.ts";
 import { LAYOUT } from "./review.ts";
+import { waitFor } from "./wait.ts";
 import { type Day, FILES, type Step } from "./working-day-steps.ts";
 
 const Texts = z.preprocess((list) => (Array.isArray(list) ? list : []), z.array(z.string()));
@@ -370,7 +371,9 @@ export class WorkingDay {
     // A session is affected by modified buffers (E37), and by the name of a proposal that still exists (E95).
     const inSession =
       /Error (in|detected while processing) \S+session\.vim:\n(line +\d+:\n|E(37|95):.*\n?)+/g;
-    const messages = (await this.#nvim.messages()).replace(inSession, "");
+    // A plugin closes its window while `:wall` of another one asks about a file that has changed.
+    const whileAsking = /Error in nvim_exec2\(\):\nline +1:\nWarning: Entered other buffer unexpectedly.*/g;
+    const messages = (await this.#nvim.messages()).replace(inSession, "").replace(whileAsking, "");
     if (/stack traceback|E5108|caused an error|Error executing|Error in |Error detected/.test(messages))
       throw new Error(messages);
   }
@@ -412,12 +415,19 @@ export class WorkingDay {
     if (how === "SIGTERM") {
       await this.#nvim.lua("vim.wait(100)"); // edits are copied for this case 50 ms after a key
       this.#nvim.kill("SIGTERM");
+    } else if (how === "SIGKILL") {
+      await waitFor(() => this.#unsaved().length === 0, "the drafts").catch(() => {});
+      this.#nvim.kill("SIGKILL");
     } else this.#nvim.nvim.notify("nvim_input", [`${typing ? "<C-\\><C-o>" : "<C-\\><C-n>"}:qall!<CR>`]);
     await this.#nvim.exited;
+    for (const [word, { file }] of this.#unsaved())
+      throw new Error(`${word} was typed into a proposal for ${file} and is lost with Neovim`);
+  }
+
+  /** Returns the words in proposals that would be lost with Neovim now. */
+  #unsaved(): [string, Word][] {
     const texts = `${this.#savedTexts().join("\n")}\n${this.#told.join("\n")}`;
-    for (const [word, { file, proposed }] of this.#words)
-      if (proposed && !texts.includes(word))
-        throw new Error(`${word} was typed into a proposal for ${file} and is lost with Neovim`);
+    return [...this.#words].filter(([word, { proposed }]) => proposed && !texts.includes(word));
   }
 
   /** Returns the texts of all buffers. */
@@ -432,10 +442,18 @@ export class WorkingDay {
 
   /** Returns the texts of all files, and those that the plugin has saved. */
   #savedTexts(): string[] {
-    const files = readdirSync(this.#nvim.dirs.workspace)
-      .filter((name) => name.endsWith(".txt"))
-      .map((name) => this.#diskText(name));
-    const kept = join(this.#nvim.dirs.state, "nvim/gemini-bridge-kept.json");
-    return existsSync(kept) ? [...files, readFileSync(kept, "utf8")] : files;
+    const { workspace, state } = this.#nvim.dirs;
+    const saved = ["kept", "drafts"].map((name) => join(state, `nvim/gemini-bridge-${name}`));
+    return [
+      ...readTexts(workspace, ".txt"),
+      ...saved.filter((directory) => existsSync(directory)).flatMap((path) => readTexts(path, ".json")),
+    ];
   }
+}
+
+/** Returns the texts of the files in a directory. */
+function readTexts(directory: string, suffix: string): string[] {
+  return readdirSync(directory)
+    .filter((name) => name.endsWith(suffix))
+    .map((name) => readFileSync(join(directory, name), "utf8"));
 }

@@ -1,15 +1,36 @@
 --- Reads and writes files of the plugin that only the user can read.
 local M = {}
 
+local MODE = tonumber("600", 8)
+local MAX_AGE_S = 7 * 24 * 3600
+
+--- Creates the directory of a file. Its absence is reported when the file is opened.
+---@param path string
+local function create_directory(path)
+  pcall(vim.fn.mkdir, vim.fs.dirname(path), "p")
+end
+
+--- Creates an empty file.
+---@param path string
+---@return string? problem Name of the error: "EEXIST" if there is such a file.
+function M.create(path)
+  create_directory(path)
+  local file, _, problem = vim.uv.fs_open(path, "wx", MODE)
+  if file then
+    vim.uv.fs_close(file)
+  end
+  return problem
+end
+
 --- Writes a temporary file and renames it, so that another Neovim never reads an incomplete file.
 ---@param path string
 ---@param text string
 ---@return string? problem
 function M.write(path, text)
-  vim.fn.mkdir(vim.fs.dirname(path), "p")
+  create_directory(path)
   local aside = ("%s.%d"):format(path, vim.fn.getpid())
   vim.uv.fs_unlink(aside)
-  local file, problem = vim.uv.fs_open(aside, "wx", tonumber("600", 8))
+  local file, problem = vim.uv.fs_open(aside, "wx", MODE)
   if not file then
     return problem
   end
@@ -23,16 +44,33 @@ function M.write(path, text)
   return select(2, vim.uv.fs_rename(aside, path))
 end
 
---- Reads a JSON file with a list. Leaves out entries that are not valid, as in a damaged file.
+--- Deletes a file that was written more than a week ago.
+---@param path string
+function M.expire(path)
+  local stat = vim.uv.fs_stat(path)
+  if stat and os.time() - stat.mtime.sec >= MAX_AGE_S then
+    vim.uv.fs_unlink(path)
+  end
+end
+
+--- Reads a JSON file.
+---@param path string
+---@return any # nil if the file is missing or damaged.
+function M.read(path)
+  local ok, value = pcall(function()
+    return vim.json.decode(table.concat(vim.fn.readfile(path), "\n"))
+  end)
+  return ok and value or nil
+end
+
+--- Reads a JSON file with a list. Leaves out entries that are not valid.
 ---@generic T
 ---@param path string
 ---@param is_valid fun(entry: T): boolean
----@return T[] # Empty if the file is missing.
+---@return T[] # Empty if the file is missing or damaged.
 function M.read_list(path, is_valid)
-  local ok, list = pcall(function()
-    return vim.json.decode(table.concat(vim.fn.readfile(path), "\n"))
-  end)
-  return ok and vim.islist(list) and vim.tbl_filter(is_valid, list) or {}
+  local list = M.read(path)
+  return vim.islist(list) and vim.tbl_filter(is_valid, list) or {}
 end
 
 return M

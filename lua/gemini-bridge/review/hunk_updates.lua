@@ -1,5 +1,6 @@
 --- Keeps hunks, marks and winbar of a review up to date while its texts change.
 local diff_hunks = require("gemini-bridge.review.diff_hunks")
+local drafts = require("gemini-bridge.review.drafts")
 local inline = require("gemini-bridge.review.inline")
 local records = require("gemini-bridge.review.records")
 local scheduler = require("gemini-bridge.editor.scheduler")
@@ -34,6 +35,9 @@ end
 function M.follow(review, buf)
   local update = scheduler.coalesce(function()
     records.copy_edits(review)
+    if review.unloaded then
+      drafts.follow(records.unsaved)
+    end
     M.update(review)
   end, COUNT_DELAY_MS)
   local function changed()

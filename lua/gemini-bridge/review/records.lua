@@ -193,7 +193,7 @@ end
 
 --- Returns the user's texts that would be lost if Neovim exited now. This includes reviews that have ended, but are
 --- still open because the user is typing, and decisions that were not delivered.
----@return { filePath: string, content: string }[]
+---@return gemini_bridge.Draft[]
 function M.unsaved()
   local texts = {}
   for _, review in vim.spairs(records) do

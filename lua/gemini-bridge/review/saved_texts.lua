@@ -1,5 +1,7 @@
---- Saves the user's texts when their reviews end: each in a buffer, and all in a file that only the user can read.
---- `:edit` with the name of the buffer restores a text for a week, also in a later Neovim.
+--- Saves the user's texts when their reviews end: each in a buffer, and in a file that only the user can read. Each
+--- text has its own file, because several Neovims may end at the same time. `:edit` with the name of the buffer
+--- restores a text for a week, also in a later Neovim.
+local drafts = require("gemini-bridge.review.drafts")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 local private_file = require("gemini-bridge.disk.private_file")
@@ -9,68 +11,76 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
-local MAX_AGE_S = 7 * 24 * 3600
 --- Maximum total size of the saved texts. The newest is kept even if it is larger.
 local MAX_SIZE_BYTES = 8 * 1024 * 1024
+--- Delay from an edit of a saved text until it is saved again. |VimLeavePre| is too late if a signal ends Neovim, and
+--- does not fire after `:noautocmd qall`.
+local SAVE_DELAY_MS = 200
 
 local PREFIX = "gemini://kept/"
 
 ---@class gemini_bridge.KeptText
----@field id integer Part of the buffer's name.
+---@field id integer Part of the names of the buffer and the file.
 ---@field path string Absolute path of the file that the text was for.
 ---@field text string
----@field time integer Seconds since 1970.
 ---@field deleted? boolean The user has deleted the buffer: `restore` must not open it again.
 
---- Texts saved by this Neovim, by id. Available even if the file cannot be written.
+--- Texts that this Neovim has saved or loaded, by id. Available even if the files cannot be written.
 ---@type table<integer, gemini_bridge.KeptText>
 local own = {}
 
 ---@return string
-local function store()
-  return vim.fs.joinpath(vim.fn.stdpath("state"), "gemini-bridge-kept.json")
+local function directory()
+  return vim.fs.joinpath(vim.fn.stdpath("state"), "gemini-bridge-kept")
 end
 
----@param kept any
----@return boolean
-local function is_valid(kept)
-  return type(kept) == "table"
-    and type(kept.id) == "number"
-    and type(kept.path) == "string"
-    and type(kept.text) == "string"
-    and type(kept.time) == "number"
-    and os.time() - kept.time < MAX_AGE_S
+---@param id integer
+---@return string
+local function file_of(id)
+  return vim.fs.joinpath(directory(), id .. ".json")
 end
 
---- Returns all saved texts, newest first: those of this Neovim and those in the file.
+---@param kept gemini_bridge.KeptText
+local function save(kept)
+  local saved = { path = kept.path, text = kept.text, deleted = kept.deleted }
+  private_file.write(file_of(kept.id), vim.json.encode(saved))
+end
+
+--- Reads a text from its file, unless the file is too old.
+---@param id integer
+---@return gemini_bridge.KeptText?
+local function load(id)
+  private_file.expire(file_of(id))
+  local saved = private_file.read(file_of(id))
+  if type(saved) == "table" and type(saved.path) == "string" and type(saved.text) == "string" then
+    return { id = id, path = saved.path, text = saved.text, deleted = saved.deleted }
+  end
+end
+
+--- Returns all saved texts, newest first: those of this Neovim and those in files.
 ---@return gemini_bridge.KeptText[]
 local function all()
-  local saved = private_file.read_list(store(), function(kept)
-    return is_valid(kept) and not own[kept.id]
-  end)
-  local texts = vim.list_extend(vim.tbl_values(own), saved)
+  local texts = vim.tbl_values(own)
+  for name in vim.fs.dir(directory()) do
+    local id = tonumber(name:match("^(%d+)%.json$"))
+    if id and not own[id] then
+      texts[#texts + 1] = load(id)
+    end
+  end
   table.sort(texts, function(a, b)
     return a.id > b.id
   end)
   return texts
 end
 
-local function save()
-  local size = 0
-  local texts = vim.tbl_filter(function(kept)
-    size = size + #kept.text
-    return size <= MAX_SIZE_BYTES or size == #kept.text
-  end, all())
-  private_file.write(store(), vim.json.encode(texts))
-end
-
---- Updates a saved text from its buffer, which the user may have edited.
+--- Saves a text again if the user has edited its buffer.
 ---@param kept gemini_bridge.KeptText
 ---@param buf integer
-local function take_edits(kept, buf)
-  local now = text.read(buf)
+local function save_edits(kept, buf)
+  local now = vim.api.nvim_buf_is_loaded(buf) and text.read(buf) or kept.text
   if now ~= kept.text then
-    kept.text, kept.time = now, os.time()
+    kept.text = now
+    save(kept)
   end
 end
 
@@ -78,19 +88,28 @@ end
 ---@param buf integer
 ---@param kept gemini_bridge.KeptText
 local function fill(buf, kept)
-  own[kept.id], kept.deleted = kept, nil
+  own[kept.id] = kept
+  if kept.deleted then
+    kept.deleted = nil
+    save(kept)
+  end
   local options = vim.bo[buf]
   options.buftype, options.bufhidden, options.swapfile, options.buflisted = "nofile", "hide", false, true
   text.fill(buf, kept.text)
+  vim.api.nvim_buf_attach(buf, false, {
+    on_lines = scheduler.coalesce(function()
+      save_edits(kept, buf)
+    end, SAVE_DELAY_MS),
+  })
   vim.api.nvim_create_autocmd("BufUnload", {
     group = vim.api.nvim_create_augroup("gemini-bridge.kept." .. buf, {}),
     buffer = buf,
     once = true,
     callback = function()
       if vim.v.exiting == vim.NIL then
-        take_edits(kept, buf)
+        save_edits(kept, buf)
         kept.deleted = true
-        save()
+        save(kept)
       end
     end,
   })
@@ -103,14 +122,26 @@ local function buffer_name(kept)
   return PREFIX .. kept.id .. "/" .. vim.fs.basename(kept.path):gsub("[^%w._\128-\255-]", "_")
 end
 
+--- Saves a new text, and deletes the oldest ones if there are too many.
 ---@param file string Absolute path of the file that the text was for.
 ---@param content string
 ---@return gemini_bridge.KeptText
 local function add(file, content)
-  local newest = all()[1]
-  local kept = { id = newest and newest.id + 1 or 1, path = file, text = content, time = os.time() }
-  own[kept.id] = kept
-  return kept
+  local earlier = all()
+  local id = earlier[1] and earlier[1].id + 1 or 1
+  while private_file.create(file_of(id)) == "EEXIST" do
+    id = id + 1 -- another Neovim has just used this one
+  end
+  own[id] = { id = id, path = file, text = content }
+  save(own[id])
+  local size = #content
+  for _, kept in ipairs(earlier) do
+    size = size + #kept.text
+    if size > MAX_SIZE_BYTES then
+      vim.uv.fs_unlink(file_of(kept.id))
+    end
+  end
+  return own[id]
 end
 
 --- Loads a text into a new hidden buffer.
@@ -131,18 +162,14 @@ end
 ---@param content string
 ---@return string command Command that shows the text.
 function M.keep(file, content)
-  local kept = add(file, content)
-  save()
-  return open(kept)
+  return open(add(file, content))
 end
 
 --- Fills a buffer that has the name of a saved text (BufReadCmd).
 ---@param args { buf: integer, match: string }
 function M.read(args)
-  local id = tonumber(args.match:match("^gemini://kept/(%d+)"))
-  local kept = vim.iter(all()):find(function(kept)
-    return kept.id == id
-  end)
+  local id = tonumber(args.match:match("^gemini://kept/(%d+)")) or 0
+  local kept = own[id] or load(id)
   if kept then
     fill(args.buf, kept)
   else
@@ -151,22 +178,17 @@ function M.read(args)
 end
 
 --- Saves all texts when Neovim exits.
----@param unsaved fun(): { filePath: string, content: string }[] Returns the texts that exist only in reviews.
+---@param unsaved fun(): gemini_bridge.Draft[] Returns the texts that exist only in reviews.
 function M.save_on_exit(unsaved)
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = vim.api.nvim_create_augroup("gemini-bridge.kept", {}),
     callback = function()
-      for _, proposal in ipairs(unsaved()) do
-        add(proposal.filePath, proposal.content)
+      for _, draft in ipairs(unsaved()) do
+        add(draft.filePath, draft.content)
       end
+      drafts.delete()
       for _, kept in pairs(own) do
-        local buf = vim.fn.bufnr("^" .. buffer_name(kept) .. "$")
-        if buf > 0 and vim.api.nvim_buf_is_loaded(buf) then
-          take_edits(kept, buf)
-        end
-      end
-      if next(own) then
-        save()
+        save_edits(kept, vim.fn.bufnr("^" .. buffer_name(kept) .. "$"))
       end
     end,
   })
@@ -174,10 +196,16 @@ end
 
 --- Opens the texts that an earlier Neovim saved for files in the current directory, and tells the user.
 function M.restore()
+  local texts = vim.tbl_filter(function(kept)
+    return not kept.deleted and not own[kept.id]
+  end, all())
+  for _, draft in ipairs(drafts.take_over()) do
+    texts[#texts + 1] = add(draft.filePath, draft.content)
+  end
   local cwd = vim.fn.getcwd()
   local earlier = vim.tbl_filter(function(kept)
-    return not kept.deleted and not own[kept.id] and path.is_below(kept.path, cwd)
-  end, all())
+    return path.is_below(kept.path, cwd)
+  end, texts)
   if #earlier == 0 then
     return
   end

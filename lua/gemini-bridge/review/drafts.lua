@@ -1,0 +1,86 @@
+--- Saves the user's edits of proposals while their reviews are open, because Neovim may end without |VimLeavePre|: it
+--- may be killed, or quit with |:noautocmd|. The next Neovim finds the edits.
+local private_file = require("gemini-bridge.disk.private_file")
+local scheduler = require("gemini-bridge.editor.scheduler")
+
+local M = {}
+
+local SAVE_INTERVAL_MS = 1000
+
+---@class gemini_bridge.Draft
+---@field filePath string File of the review.
+---@field content string
+
+--- Content of this Neovim's file. nil if there is no file.
+local saved ---@type string?
+local is_following = false
+
+---@return string
+local function directory()
+  return vim.fs.joinpath(vim.fn.stdpath("state"), "gemini-bridge-drafts")
+end
+
+---@param pid integer
+---@return string
+local function file_of(pid)
+  return vim.fs.joinpath(directory(), pid .. ".json")
+end
+
+--- Deletes the drafts of this Neovim.
+function M.delete()
+  if saved then
+    vim.uv.fs_unlink(file_of(vim.fn.getpid()))
+    saved = nil
+  end
+end
+
+---@param edits fun(): gemini_bridge.Draft[]
+local function save(edits)
+  local drafts = edits()
+  is_following = #drafts > 0
+  if not is_following then
+    return M.delete()
+  end
+  local content = vim.json.encode(drafts)
+  if content ~= saved then
+    private_file.write(file_of(vim.fn.getpid()), content)
+    saved = content
+  end
+  scheduler.after(SAVE_INTERVAL_MS, function()
+    save(edits)
+  end)
+end
+
+--- Saves the user's edits now and in intervals, until all reviews with edits have ended.
+---@param edits fun(): gemini_bridge.Draft[] Returns the edits that are only in reviews.
+function M.follow(edits)
+  if not is_following then
+    save(edits)
+  end
+end
+
+---@param draft any
+---@return boolean
+local function is_draft(draft)
+  return type(draft) == "table" and type(draft.filePath) == "string" and type(draft.content) == "string"
+end
+
+--- Returns the drafts of Neovims that have ended, and deletes their files.
+---@return gemini_bridge.Draft[]
+function M.take_over()
+  local drafts = {}
+  for name in vim.fs.dir(directory()) do
+    local pid = tonumber(name:match("^(%d+)%.json$"))
+    if pid and vim.uv.kill(pid, 0) ~= 0 then
+      private_file.expire(file_of(pid))
+      local found = private_file.read_list(file_of(pid), is_draft)
+      -- Another Neovim may start at the same time: only one can delete the file.
+      if vim.uv.fs_unlink(file_of(pid)) then
+        vim.list_extend(drafts, found)
+      end
+    end
+  end
+  return drafts
+end
+
+return M

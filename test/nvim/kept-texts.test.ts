@@ -1,0 +1,260 @@
+/** Tests that text which a user has typed into a proposal is kept when the review ends without a decision. */
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { z } from "zod";
+import { type Nvim, type NvimOptions, startNvim } from "../support/nvim.ts";
+import { killAll } from "../support/processes.ts";
+import { Reviewer } from "../support/review.ts";
+import { waitFor } from "../support/wait.ts";
+
+const FILES = { "a.txt": "one\n", "b.txt": "b\n", "c.txt": "c\n" };
+
+async function start(t: Test, options: NvimOptions = {}) {
+  const reviewer = await Reviewer.start(t, { files: FILES, args: ["c.txt"], ...options });
+  const id = await reviewer.open(reviewer.nvim.path("a.txt"), "two\n");
+  return { reviewer, nvim: reviewer.nvim, id };
+}
+
+const Kept = z.object({ path: z.string(), text: z.string(), deleted: z.boolean().optional() });
+type Kept = z.infer<typeof Kept>;
+
+const lines = "vim.api.nvim_buf_get_lines(0, 0, -1, true)";
+
+const keptDirectory = (nvim: Nvim) => join(nvim.dirs.state, "nvim/gemini-bridge-kept");
+const draftDirectory = (nvim: Nvim) => join(nvim.dirs.state, "nvim/gemini-bridge-drafts");
+
+/** Returns the texts in files, oldest first. */
+function keptTexts(nvim: Nvim): Kept[] {
+  const directory = keptDirectory(nvim);
+  const names = existsSync(directory) ? readdirSync(directory) : [];
+  return names
+    .filter((name) => name.endsWith(".json"))
+    .sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10))
+    .map((name) => Kept.parse(JSON.parse(readFileSync(join(directory, name), "utf8"))));
+}
+
+/** Saves texts like an earlier Neovim. */
+function saveTexts(nvim: Nvim, texts: Record<number, Kept>): void {
+  mkdirSync(keptDirectory(nvim), { recursive: true });
+  for (const [id, kept] of Object.entries(texts))
+    writeFileSync(join(keptDirectory(nvim), `${id}.json`), JSON.stringify(kept));
+}
+
+/** Returns what Neovims have saved of reviews that are open. */
+function drafts(nvim: Nvim): string {
+  const directory = draftDirectory(nvim);
+  const names = existsSync(directory) ? readdirSync(directory) : [];
+  return names.map((name) => readFileSync(join(directory, name), "utf8")).join("\n");
+}
+
+/** Tells Neovim that the host runs. Neovim then looks for the texts of earlier Neovims. */
+async function hostRuns(nvim: Nvim): Promise<void> {
+  await nvim.lua(
+    "require('gemini-bridge.host.rpc').call('status', { state = 'running', workspace = {}, clients = {} })",
+  );
+}
+
+/** Ends a review without a decision. @returns the command that shows the user's edits */
+async function endReview({ reviewer, nvim, id }: Awaited<ReturnType<typeof start>>): Promise<string> {
+  await reviewer.close(id, "disconnected");
+  const named = /Your edits are kept: (:edit \S+)/;
+  await nvim.waitFor(async () => named.test(await nvim.messages()), "the message");
+  return named.exec(await nvim.messages())?.[1] ?? "";
+}
+
+for (const quit of ["qall", "wqall", "restart"])
+  t.test(`text typed into a proposal outlives :${quit}`, async (t) => {
+    const init = "vim.fn.writefile({ tostring(vim.fn.getpid()) }, 'pid')";
+    const { reviewer, nvim } = await start(t, { tui: quit === "restart", init });
+    if (quit === "restart" && (await nvim.lua("return vim.fn.has('nvim-0.12')")) === 0)
+      return t.equal(await nvim.lua("return vim.fn.exists(':restart')"), 0, "this Neovim has no :restart");
+    await reviewer.review();
+    await nvim.input("Amine<Esc>");
+    await reviewer.open(nvim.path("b.txt"), "untouched\n");
+    nvim.nvim.notify("nvim_command", [quit]);
+    await waitFor(() => keptTexts(nvim).length > 0, "the text");
+    t.match(keptTexts(nvim), [{ path: nvim.path("a.txt"), text: "twomine\n" }]);
+    t.equal(keptTexts(nvim).length, 1, "and nothing else");
+    if (quit !== "restart") return;
+    const pid = () => Number(readFileSync(nvim.path("pid"), "utf8"));
+    await waitFor(() => pid() > 0 && pid() !== nvim.pid, "the next Neovim");
+    killAll([pid()]);
+  });
+
+const EXITS: [name: string, typed: string, next: string][] = [
+  ["in Insert mode", "", ", too<C-o>:qall<CR>"],
+  ["in Replace mode", "<Esc>R", ", too<C-o>:qall<CR>"],
+  ["in Visual mode", ", too<Esc>v", ":<C-u>qall<CR>"],
+  ["in the command line", ", too<Esc>:qa", "ll<CR>"],
+];
+for (const [name, typed, next] of EXITS)
+  t.test(`text typed into a proposal that ended ${name} outlives Neovim`, async (t) => {
+    const { reviewer, nvim, id } = await start(t);
+    await reviewer.review();
+    await nvim.input(`Amine${typed}`);
+    await reviewer.close(id, "disconnected");
+    nvim.nvim.notify("nvim_input", [next]);
+    await nvim.exited;
+    t.match(keptTexts(nvim), [{ path: nvim.path("a.txt"), text: /^twomi.*, too\n$/ }]);
+  });
+
+for (const signal of ["SIGTERM", "SIGHUP"] as const)
+  for (const isPending of [true, false])
+    t.test(
+      `text typed into ${isPending ? "a pending" : "an ended"} proposal outlives ${signal}`,
+      async (t) => {
+        const { reviewer, nvim, id } = await start(t);
+        await reviewer.review();
+        await nvim.lua("review = require('gemini-bridge.review.records').pending()[1]");
+        await nvim.input("Amine");
+        if (!isPending) await reviewer.close(id, "disconnected");
+        await nvim.input(", too");
+        await nvim.waitFor("review.unloaded == 'twomine, too\\n'", "the copy of the text");
+        nvim.kill(signal);
+        await nvim.exited;
+        t.match(keptTexts(nvim), [{ path: nvim.path("a.txt"), text: "twomine, too\n" }]);
+      },
+    );
+
+t.test("an edited text whose acceptance did not arrive outlives Neovim", async (t) => {
+  const { reviewer, nvim } = await start(t);
+  await reviewer.review();
+  await nvim.input("Amine<Esc>:w<CR>");
+  await reviewer.outcome();
+  nvim.nvim.notify("nvim_command", ["qall"]);
+  await nvim.exited;
+  t.match(keptTexts(nvim), [{ path: nvim.path("a.txt"), text: "twomine\n" }]);
+});
+
+t.test("texts that an earlier Neovim has saved can be restored for a week", async (t) => {
+  const { nvim } = await Reviewer.start(t, { files: FILES });
+  saveTexts(nvim, {
+    4: { path: nvim.path("a.txt"), text: "twomine\n" },
+    3: { path: "/elsewhere/b.txt", text: "other" },
+    2: { path: nvim.path("old.txt"), text: "old" },
+    1: { path: nvim.path("c.txt"), text: "deleted", deleted: true },
+  });
+  const old = new Date(Date.now() - 8 * 24 * 3600 * 1000);
+  utimesSync(join(keptDirectory(nvim), "2.json"), old, old);
+  await hostRuns(nvim);
+  await nvim.waitFor(
+    async () =>
+      /Your edited proposals of an earlier session are kept: :edit gemini:\/\/kept\/4\/a\.txt$/m.test(
+        await nvim.messages(),
+      ),
+    "the message",
+  );
+  await nvim.input(":edit gemini://kept/4/a.txt<CR>");
+  t.same(await nvim.lua(`return ${lines}`), ["twomine"]);
+  await nvim.input(":edit gemini://kept/1/c.txt<CR>");
+  t.same(await nvim.lua(`return ${lines}`), ["deleted"]);
+  await nvim.input(":edit gemini://kept/2/old.txt<CR>");
+  await nvim.waitFor(
+    async () => /This text was deleted: texts are kept for a week/.test(await nvim.messages()),
+    "the refusal",
+  );
+});
+
+for (const keys of [":%bdelete!<CR>", ":%bwipeout!<CR>"])
+  t.test(`a kept text comes back after ${keys}, with what was typed into it`, async (t) => {
+    const ended = await start(t);
+    const { reviewer, nvim } = ended;
+    await reviewer.review();
+    await nvim.input("Amine<Esc>");
+    const command = await endReview(ended);
+    await nvim.input(`${command}<CR>A, too<Esc>${keys}`);
+    t.same(await nvim.lua(`return ${lines}`), [""]);
+    await nvim.input(`${command}<CR>`);
+    t.same(await nvim.lua(`return ${lines}`), ["twomine, too"]);
+    t.match(keptTexts(nvim), [{ text: "twomine, too\n" }]);
+  });
+
+t.test("a text is kept beside that of another Neovim that ends at the same time", async (t) => {
+  const { reviewer, nvim } = await start(t);
+  await reviewer.review();
+  await nvim.input("Amine<Esc>");
+  // The other Neovim has chosen the number 1 after this one has read the directory.
+  mkdirSync(keptDirectory(nvim), { recursive: true });
+  writeFileSync(join(keptDirectory(nvim), "1.json"), "");
+  nvim.nvim.notify("nvim_command", ["qall"]);
+  await nvim.exited;
+  t.equal(readFileSync(join(keptDirectory(nvim), "1.json"), "utf8"), "");
+  t.match(readFileSync(join(keptDirectory(nvim), "2.json"), "utf8"), "twomine");
+});
+
+t.test("a kept text that another Neovim has edited is not overwritten", async (t) => {
+  const ended = await start(t);
+  const { reviewer, nvim } = ended;
+  await reviewer.review();
+  await nvim.input("Amine<Esc>");
+  await endReview(ended);
+  saveTexts(nvim, { 1: { path: nvim.path("a.txt"), text: "edited elsewhere\n" } });
+  nvim.nvim.notify("nvim_command", ["qall"]);
+  await nvim.exited;
+  t.match(keptTexts(nvim), [{ text: "edited elsewhere\n" }]);
+});
+
+t.test("edits of a kept text outlive a Neovim that is killed", async (t) => {
+  const ended = await start(t);
+  const { reviewer, nvim } = ended;
+  await reviewer.review();
+  await nvim.input("Amine<Esc>");
+  await nvim.input(`${await endReview(ended)}<CR>A, too`);
+  await waitFor(() => keptTexts(nvim)[0]?.text === "twomine, too\n", "the edits to be saved");
+  nvim.kill("SIGKILL");
+  await nvim.exited;
+  t.match(keptTexts(nvim), [{ text: "twomine, too\n" }]);
+});
+
+t.test("a text is kept in a buffer if it cannot be saved", async (t) => {
+  const ended = await start(t, { init: "vim.fn.mkdir(vim.fn.stdpath('state'), 'p')" });
+  const { reviewer, nvim } = ended;
+  await reviewer.review();
+  await nvim.input("Amine<Esc>");
+  chmodSync(join(nvim.dirs.state, "nvim"), 0o500);
+  await nvim.input(`${await endReview(ended)}<CR>`);
+  t.same(await nvim.lua(`return ${lines}`), ["twomine"]);
+  chmodSync(join(nvim.dirs.state, "nvim"), 0o700);
+});
+
+for (const end of ["SIGKILL", ":noautocmd qall!", ":set eventignore=all | qall!"])
+  t.test(`the next Neovim finds text that was in a pending proposal at ${end}`, async (t) => {
+    const { reviewer, nvim } = await start(t);
+    await reviewer.review();
+    await nvim.input("Amine<Esc>");
+    await waitFor(() => drafts(nvim).includes("twomine"), "the draft");
+    if (end === "SIGKILL") nvim.kill();
+    else nvim.nvim.notify("nvim_input", [`${end}<CR>`]);
+    await nvim.exited;
+    const next = await startNvim(t, { after: nvim });
+    await hostRuns(next);
+    const message =
+      /Your edited proposals of an earlier session are kept: :edit gemini:\/\/kept\/1\/a\.txt$/m;
+    await next.waitFor(async () => message.test(await next.messages()), "the message");
+    await next.input(":edit gemini://kept/1/a.txt<CR>");
+    t.same(await next.lua(`return ${lines}`), ["twomine"]);
+    t.match(keptTexts(next), [{ path: nvim.path("a.txt"), text: "twomine\n" }]);
+    t.equal(drafts(next), "");
+  });
+
+t.test("a draft is deleted when its review is decided, and is no business of other Neovims", async (t) => {
+  const { reviewer, nvim } = await start(t);
+  await reviewer.review();
+  await nvim.input("Amine<Esc>");
+  await waitFor(() => drafts(nvim).includes("twomine"), "the draft");
+  const other = await startNvim(t, { after: nvim });
+  await hostRuns(other);
+  t.match(drafts(nvim), "twomine");
+  await nvim.input(":GeminiReject<CR>");
+  await waitFor(() => drafts(nvim) === "", "the draft to be deleted");
+  t.same(keptTexts(nvim), []);
+});
