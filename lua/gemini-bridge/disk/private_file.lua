@@ -4,7 +4,7 @@ local M = {}
 local MODE = tonumber("600", 8)
 local MAX_AGE_S = 7 * 24 * 3600
 
---- Creates the directory of a file. Its absence is reported when the file is opened.
+--- Creates the directory of a file. If this fails, opening the file reports the problem.
 ---@param path string
 local function create_directory(path)
   pcall(vim.fn.mkdir, vim.fs.dirname(path), "p")

@@ -69,8 +69,8 @@ function M.is_direct()
 end
 
 --- Whether the user is closing a window in the current tab page by a key or command. A function, script or autocommand
---- does not count. Lua counts only for the window with the focus, and only before it unloads another buffer: a mapping
---- closes this window, a plugin closes others. Must be called directly in the callback of |WinClosed|.
+--- does not count. A mapping to Lua closes only the window with the focus, and unloads no buffer before. Other Lua code
+--- is a plugin and does not count. Must be called directly in the callback of |WinClosed|.
 ---@param win integer
 ---@return boolean
 function M.closes(win)

@@ -122,7 +122,7 @@ local function buffer_name(kept)
   return PREFIX .. kept.id .. "/" .. vim.fs.basename(kept.path):gsub("[^%w._\128-\255-]", "_")
 end
 
---- Saves a new text, and deletes the oldest ones if there are too many.
+--- Saves a new text, and deletes the oldest texts if all texts together are too large.
 ---@param file string Absolute path of the file that the text was for.
 ---@param content string
 ---@return gemini_bridge.KeptText
@@ -130,7 +130,7 @@ local function add(file, content)
   local earlier = all()
   local id = earlier[1] and earlier[1].id + 1 or 1
   while private_file.create(file_of(id)) == "EEXIST" do
-    id = id + 1 -- another Neovim has just used this one
+    id = id + 1 -- another Neovim has just used this id
   end
   own[id] = { id = id, path = file, text = content }
   save(own[id])

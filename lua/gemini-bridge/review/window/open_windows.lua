@@ -123,7 +123,7 @@ function M.open(buffers, layout)
     close_windows.close(view)
     error(problem, 0)
   end
-  -- If the user has set it to "all", `:w` and `:q` would have no effect.
+  -- If the user has set 'eventignorewin' to "all", `:w` and `:q` would have no effect.
   if vim.fn.exists("+eventignorewin") == 1 then
     window.set(view.proposal, { eventignorewin = "" })
   end
