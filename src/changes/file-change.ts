@@ -4,6 +4,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ShownChange } from "../contract/changes.ts";
 import type { FileState, Metadata } from "../system/file-state.ts";
+import { withoutRename } from "../system/file-version.ts";
 import {
   editedByAgent,
   editedByUser,
@@ -118,6 +119,9 @@ function wroteByUser(change: FileChange, found: FileState): FileChange {
   // The file was unreadable for a moment.
   if (change.opaque && exists && found.text === textOf(change))
     return { ...change, version, opaque: undefined };
+  // Only the permissions differ: the agent's text can be read now.
+  const isSameText = withoutRename(version) === withoutRename(change.version);
+  if (change.opaque?.by === "agent" && isSameText) return wroteByAgent(change, found, change);
   // A file that the user has deleted or replaced contains no text of an agent.
   if (exists !== change.exists || change.opaque?.by === "agent")
     return beginChange(change.path, found, authorOf(change));

@@ -254,6 +254,22 @@ t.test("a change follows its file when the user renames it", async (t) => {
   t.strictSame(host.messages(), []);
 });
 
+t.test("the text of an agent that becomes readable later stays in the list", async (t) => {
+  const host = new ChangesHost(t);
+  host.write("a.txt", "one\n");
+  const tool = { kind: "edit", name: "write_file", filePath: host.path("a.txt") };
+  await host.tell({ kind: "tool_starting", tool });
+  host.write("a.txt", "one\ntwo\n", 0);
+  await host.tell({ kind: "tool_ended", tool, failed: false });
+  t.match(host.change("a.txt"), { status: "modified" });
+  chmodSync(host.path("a.txt"), 0o644);
+  await host.changes.handlers.changes_refresh({});
+  t.match(host.change("a.txt"), { added: 1, removed: 0, fixed: undefined });
+  await host.undo("a.txt");
+  t.equal(String(host.read("a.txt")), "one\n");
+  t.strictSame(host.messages(), []);
+});
+
 t.test("undo restores known bytes, whatever has replaced the file", async (t) => {
   const host = new ChangesHost(t);
   host.write("small.txt", "one\n");
