@@ -129,7 +129,10 @@ t.test("input of any kind is handled while the language server answers", async (
       "path is not a valid file name",
     );
     t.match(await client.refusal("rename", { ...PLACE, new_name: "a\nb" }), "must be one line");
-    t.match(await client.refusal("hover", { ...PLACE, symbol: "((\0" }), "Line 1 of main.js does not contain ");
+    t.match(
+      await client.refusal("hover", { ...PLACE, symbol: "((\0" }),
+      "Line 1 of main.js does not contain ",
+    );
     const items = [{ path: "main.js", line: 10_000_000, text: "\x1b]0;x\x07\0|call system('x')" }];
     await client.text("quickfix", { title: "\x1b[31m%{1}", items });
     t.match(await nvim.lua("return vim.fn.getqflist({ title = true, items = true })"), {
