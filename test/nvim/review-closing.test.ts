@@ -138,6 +138,22 @@ t.test("a mapping to Lua that deletes all buffers does not reject the proposal w
   t.equal(await nvim.lua(`return ${pending}`), 1);
 });
 
+t.test("a review is completed although its file's buffer was wiped at once", async (t) => {
+  const reviewer = await Reviewer.start(t, { files: FILES, args: ["a.txt"] });
+  const { nvim } = reviewer;
+  await nvim.lua(
+    `vim.api.nvim_create_autocmd("User", { pattern = "GeminiDiffOpened", callback = function() _G.opened = true end })
+     local buf, add = vim.api.nvim_get_current_buf(), require("gemini-bridge.review.records").add
+     require("gemini-bridge.review.records").add = function(review)
+       add(review)
+       vim.schedule(function() vim.api.nvim_buf_delete(buf, { force = true }) end) -- before the review is completed
+     end`,
+  );
+  await reviewer.open(nvim.path("a.txt"), "two\n");
+  await nvim.waitFor("_G.opened", "the event");
+  t.notMatch(await nvim.messages(), /Invalid buffer id/);
+});
+
 for (const place of ["beside its file", "alone in a tab page"])
   t.test(`a mapping to Lua that closes the proposal with the focus, ${place}, rejects`, async (t) => {
     const { reviewer, nvim, id } = await start(t);

@@ -77,7 +77,8 @@ end
 ---@return string # Empty if there is none.
 local function filetype(review)
   local buffers = review.buffers
-  local own = buffers.copied and "" or vim.bo[buffers.original].filetype
+  local is_open = not buffers.copied and vim.api.nvim_buf_is_valid(buffers.original)
+  local own = is_open and vim.bo[buffers.original].filetype or ""
   if own ~= "" then
     return own -- the user may have set it, and detection is slow (0.5 ms)
   end
