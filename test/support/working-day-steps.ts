@@ -1,6 +1,12 @@
 /** The steps of a simulated working day: what the user does, and what CLIs, plugins and the disk do. */
 import fc from "fast-check";
 
+/** Steps with which a user may accept or reject a proposal. */
+export const DECIDING =
+  /^(:q!?<CR>|:wq?<CR>|ZZ|<C-w>[co]|:tabclose<CR>|:bdelete!?<CR>|:Gemini(Accept!?|Reject)<CR>|@q|page|glance)$/;
+/** Number of steps after which a decision has certainly arrived. */
+export const DECISION_STEPS = 6;
+
 /** Files of the workspace. */
 export const FILES = {
   "a.txt": "one\ntwo\nthree\n",

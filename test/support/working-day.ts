@@ -1,7 +1,4 @@
-/**
- * Simulates a user in a real Neovim with a real host, and CLIs that propose changes, write files and
- * disconnect.
- */
+/** Simulates a user in a real Neovim, with a real host and CLIs that propose changes, write files and disconnect. */
 import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -13,68 +10,10 @@ import { HookedAgent } from "./hooked-agent.ts";
 import type { Nvim } from "./nvim.ts";
 import { LAYOUT } from "./review.ts";
 import { waitFor } from "./wait.ts";
-import { type Day, FILES, type Step } from "./working-day-steps.ts";
+import { INIT, LEFT, PAGE_WINDOW, Place, WHERE } from "./working-day-lua.ts";
+import { type Day, DECIDING, DECISION_STEPS, FILES, type Step } from "./working-day-steps.ts";
 
 const Texts = z.preprocess((list) => (Array.isArray(list) ? list : []), z.array(z.string()));
-
-const INIT = `
-  vim.o.hidden, vim.o.more = true, false
-  vim.keymap.set({ 'n', 'o', 'i', 'v' }, '<F2>', function() vim.fn.getcharstr() return '' end, { expr = true })
-  require('gemini-bridge').setup({ extension = false, server = { grace = 700 }, terminal = { cmd = { 'cat' } } })
-  function _G.text(buf)
-    return vim.api.nvim_buf_is_loaded(buf) and table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '\\n') or ''
-  end`;
-
-/** Returns traces of ended reviews that should not remain. */
-const LEFT = `
-  local left = {}
-  for _, win in ipairs(vim.api.nvim_list_wins()) do
-    local o, buf = vim.wo[win], vim.api.nvim_win_get_buf(win)
-    for _, option in ipairs({ 'diff', 'scrollbind', 'cursorbind', 'winbar', 'cursorline' }) do
-      local is_left = o[option] ~= vim.go[option] and vim.bo[buf].buftype ~= 'quickfix'
-      left[#left + 1] = is_left and option .. ' in a window of ' .. vim.api.nvim_buf_get_name(buf) or nil
-    end
-  end
-  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-    local name = vim.api.nvim_buf_get_name(buf)
-    local is_ours = vim.b[buf].gemini_diff or name:find('^gemini%-original:') or name:find('^gemini%-changes:')
-    if vim.api.nvim_buf_is_loaded(buf) and is_ours then
-      left[#left + 1] = 'the buffer ' .. name
-    end
-    for _, map in ipairs(vim.api.nvim_buf_get_keymap(buf, 'n')) do
-      if (map.rhs or ''):find('gemini%-changes') then
-        left[#left + 1] = 'the mapping ' .. map.lhs .. ' in ' .. name
-      end
-    end
-  end
-  local mode = vim.api.nvim_get_mode().mode
-  if mode ~= (vim.bo.buftype == 'terminal' and 'nt' or 'n') then left[#left + 1] = 'mode ' .. mode end
-  return left`;
-
-/** Returns where a word was typed. */
-const WHERE = `
-  local buf, name = vim.api.nvim_get_current_buf(), vim.api.nvim_buf_get_name(0)
-  local diff, is_kept = vim.b.gemini_diff, vim.startswith(name, 'gemini://kept/')
-  if vim.fn.getcmdwintype() ~= '' or vim.bo.buftype ~= '' and not diff and not is_kept then return {} end
-  if not vim.api.nvim_get_current_line():find(..., 1, true) then return {} end
-  return { buf = buf, file = diff and diff.filePath or name, proposed = diff ~= nil }`;
-const Where = z.object({
-  buf: z.int().optional(),
-  file: z.string().optional(),
-  proposed: z.boolean().optional(),
-});
-const Place = z.preprocess((place) => (Array.isArray(place) ? {} : place), Where);
-
-/** Returns "tree" or "file" if the keys of the review page are mapped, else "". */
-const PAGE_WINDOW = `
-  if vim.fn.getcmdwintype() ~= '' or not vim.fn.maparg('q', 'n'):find('gemini%-changes') then return '' end
-  return vim.api.nvim_buf_get_name(0) == 'gemini-page://changes' and 'tree' or 'file'`;
-
-/** Steps with which a user may accept or reject a proposal. */
-const DECIDING =
-  /^(:q!?<CR>|:wq?<CR>|ZZ|<C-w>[co]|:tabclose<CR>|:bdelete!?<CR>|:Gemini(Accept!?|Reject)<CR>|@q|page|glance)$/;
-/** Number of steps after which a decision has certainly arrived. */
-const DECISION_STEPS = 6;
 
 interface Word {
   file: string;
