@@ -350,7 +350,7 @@ export function createTracker(options: TrackerOptions): Tracker {
 function sentenceOf(cli: string, [first, ...others]: ReadonlySet<string>): string | undefined {
   if (first === undefined) return undefined;
   const more = others.length > 0 ? `, and ${others.length} more` : "";
-  return `Not all changes of ${cli} may be listed: ${first}${more}.`;
+  return `Some changes of ${cli} may be missing from the list: ${first}${more}.`;
 }
 
 /** Returns both texts for the history; undefined unless both are known. */

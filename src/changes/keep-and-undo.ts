@@ -194,7 +194,9 @@ export function createDecisions(options: DecisionsOptions): Decisions {
       try {
         await prepare(path);
         if (step.changedBy)
-          throw new Refusal(`${basename(path)} was changed by ${step.changedBy} after your decision`);
+          throw new Refusal(
+            `${basename(path)} was not reverted: ${step.changedBy} changed it after your decision`,
+          );
         await back(step);
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
@@ -214,7 +216,8 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     if (options.areCommandsRunning() && !files.get(path))
       throw new Refusal(`A running command may change ${basename(path)}: try again later`);
     const next = before.opaque ? undefined : follow(before, now);
-    if (!next || !isChanged(next)) throw new Refusal(`${basename(path)} was changed after your decision`);
+    if (!next || !isChanged(next))
+      throw new Refusal(`${basename(path)} was not reverted: it was changed after your decision`);
     files.set(next);
   }
 
@@ -225,7 +228,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     const now = await readState(path);
     const text = now.kind === "known" ? now.text : undefined;
     if (now.kind === "unknown" || text !== textOf(after))
-      throw new Refusal(`${basename(path)} was changed after your decision`);
+      throw new Refusal(`${basename(path)} was not reverted: it was changed after your decision`);
     const written = await userFiles.replace(path, now, {
       text: textOf(before),
       metadata: before.lastMetadata,

@@ -35,7 +35,10 @@ export function openWorkspace(
   { paused, exclude, directories }: Consent,
   files: Pick<Files, "takeSnapshot">,
 ): Workspace {
-  if (paused) throw new Refusal("The user has paused sharing; :GeminiShare on in Neovim resumes it");
+  if (paused)
+    throw new Refusal(
+      "The user has paused sharing. To resume it, the user can run `:GeminiShare on` in Neovim.",
+    );
   const moment = disk.moment();
   const verdictOf = files.takeSnapshot(exclude);
   const [first = "/"] = directories;

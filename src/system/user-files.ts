@@ -66,7 +66,7 @@ export function createUserFiles(temporaryFiles: TemporaryFiles): UserFiles {
 /** @returns the current state. @throws {Refusal} if it is not as expected */
 async function check(path: string, expected: FileState): Promise<FileState> {
   if (await isBelowLink(path))
-    throw new Refusal(`A folder of ${path} is now a symbolic link: nothing was written`);
+    throw new Refusal(`A parent folder of ${path} is now a symbolic link: nothing was written`);
   const maxBytes =
     expected.kind === "known" ? Math.max(MAX_FILE_BYTES, expected.text.length) : MAX_FILE_BYTES;
   const found = await readState(path, maxBytes);

@@ -223,15 +223,15 @@ t.test("an empty list and the gate name the connected CLIs, and those that have 
   await say(true, clients.slice(0, 1));
   await told("No unreviewed changes.");
   const others =
-    "Not tracked: gemini-2 (it has no hooks; :GeminiExtension install, then start it again); " +
+    "Changes by these CLIs are not tracked: gemini-2 (it has no hooks; :GeminiExtension install, then start it again); " +
     "claude (it has sent no hook; start it by :Gemini cli=claude); llxprt (it has no hooks)";
   await say(true, clients);
   await told(`No unreviewed changes. ${others}`);
   await say(false, clients.slice(1));
-  await told(`Changes cannot be tracked yet: no CLI has sent a hook. ${others}`);
+  await told(`Changes cannot be tracked yet: no hook of a CLI has reported to Neovim. ${others}`);
   await say(false, []);
   await told(
-    "Changes cannot be tracked yet: no CLI has sent a hook. Run :GeminiExtension install, then start the CLI.",
+    "Changes cannot be tracked yet: no hook of a CLI has reported to Neovim. Run :GeminiExtension install, then start the CLI.",
   );
 
   await say(

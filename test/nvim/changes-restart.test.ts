@@ -106,7 +106,7 @@ t.test("without a stored snapshot, one sentence says that the list is incomplete
   await agent.script("AfterTool", { ...COMMAND, tool_response: { llmContent: "ok" } });
   await agent.script("AfterAgent");
   const sentence =
-    /Not all changes of gemini may be listed: the bridge was not running when a command began\./;
+    /Some changes of gemini may be missing from the list: the bridge was not running when a command began\./;
   await nvim.waitFor(async () => sentence.test(await nvim.messages()), "the sentence");
   t.strictSame(await changes(), []);
   await nvim.command("GeminiChanges!");

@@ -198,5 +198,5 @@ t.test("on a narrow screen, key hints give way to the path and the status of the
   t.equal(tree.at(-1), " ● b.txt         +0 -1 0/1");
   await nvim.input("gg<CR>");
   await nvim.input("]h");
-  await page.says(/Only a closed group is undecided/);
+  await page.says(/Only a closed group, such as generated files, has undecided changes/);
 });

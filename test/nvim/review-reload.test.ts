@@ -162,7 +162,7 @@ t.test("accepting is refused with advice if the file has unsaved changes", async
     t.same(await reviewer.outcomes(), []);
     t.match(
       await nvim.messages(),
-      /a\.txt has unsaved changes: save or discard them first, or :GeminiAccept!/,
+      /a\.txt has unsaved changes: save them first, or discard them with :GeminiAccept!/,
     );
     t.equal((await reviewer.proposals()).length, 1);
     t.equal(await nvim.lua(`return ${TEXT}`), "onemine\ntwo\nthree");

@@ -70,7 +70,9 @@ for (const args of [["a.txt"], ["b.txt"]]) {
     await nvim.input(":GeminiAccept<CR>");
     await nvim.waitFor(
       async () =>
-        /a\.txt has changed since the proposal: compare again, or :GeminiAccept!/.test(await nvim.messages()),
+        /a\.txt has changed since the proposal was made: compare again, then accept with :GeminiAccept!/.test(
+          await nvim.messages(),
+        ),
       "the refusal",
     );
     t.equal(await nvim.lua("return #require('gemini-bridge').diffs()"), 1);

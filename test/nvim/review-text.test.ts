@@ -123,7 +123,7 @@ t.test("an emptied proposal stays open, and the user is told", async (t) => {
   for (const keys of [":w<CR>", ":wq<CR>", "ZZ", ":x<CR>", ":GeminiAccept<CR>"]) {
     await reviewer.nvim.input(`ggdG${keys}`);
     t.same(await reviewer.outcomes(), [], keys);
-    t.match(await reviewer.nvim.messages(), /cannot take an empty file/);
+    t.match(await reviewer.nvim.messages(), /cannot receive an empty text/);
     t.equal((await reviewer.proposals()).length, 1, `${keys} closes nothing`);
     await reviewer.nvim.command("messages clear");
   }

@@ -129,7 +129,7 @@ t.test(":GeminiStatus shows to which of several Neovims a CLI elsewhere connects
     await nvim.command("GeminiStatus");
     const expected =
       (await own(nvim)) === winner ? "connects to this one." : `connects to process ${winner}.`;
-    const says = `Others      2 editors are open here; a CLI in another terminal ${expected}`;
+    const says = `Editors     2 editors are open here; a CLI in another terminal ${expected}`;
     await t.resolves(viewShows(nvim, new RegExp(`^${says.replace(".", "\\.")}$`, "m")), says);
   }
 });

@@ -106,7 +106,7 @@ t.test("tools edit files in the editor", async (t) => {
     t.match(await text("apply_code_action", { id }), "main.js: 1 edit");
     t.equal(onDisk("main.js"), FILES["main.js"].replace("BAD", "GOOD"));
     t.notOk(existsSync(nvim.path("ran")), "the command of an action is not run");
-    t.match(await refusal("apply_code_action", { id }), "has changed meanwhile: ask again");
+    t.match(await refusal("apply_code_action", { id }), "has changed meanwhile: request the edits again");
     t.match(await refusal("apply_code_action", { id: id + 1 }), "There is no code action");
     await undoAll();
   });
@@ -180,7 +180,7 @@ t.test("an edit for an earlier version of the text is refused", async (t) => {
     const answer = refusal("rename", rename);
     await asked();
     await nvim.input(`:buffer ${name}<CR>ggO// mine<Esc>:write<CR>`);
-    t.match(await answer, `${name} has changed meanwhile: ask again`);
+    t.match(await answer, `${name} has changed meanwhile: request the edits again`);
     t.equal(onDisk(name), `// mine${name === "main.js" ? "\r" : ""}\n${FILES[name as "main.js"]}`);
     t.equal(onDisk("other.js"), FILES["other.js"], "no other file was changed");
     await nvim.input(":1delete<CR>:write<CR>");
@@ -190,13 +190,17 @@ t.test("an edit for an earlier version of the text is refused", async (t) => {
   const answer = refusal("format", { path: "greet.js" });
   await asked();
   await nvim.input(":buffer greet.js<CR>ggO// mine<Esc>:write<CR>");
-  t.match(await answer, "greet.js has changed meanwhile: ask again");
+  t.match(await answer, "greet.js has changed meanwhile: request the edits again");
 
   const third = refusal("rename", rename);
   await asked();
   writeFileSync(nvim.path("other.js"), "greet('Eve');\n");
   await nvim.input(":buffer main.js<CR>:write<CR>");
-  t.match(await third, "other.js has changed meanwhile: ask again", "of a file that is not open, too");
+  t.match(
+    await third,
+    "other.js has changed meanwhile: request the edits again",
+    "of a file that is not open, too",
+  );
 });
 
 t.test("files keep their encoding and their final line break", async (t) => {

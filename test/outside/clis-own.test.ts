@@ -47,7 +47,7 @@ t.test("messages about reviews name the CLI", async (t) => {
     await nvim.messages(),
     /Qwen Code proposes a change[\s\S]*Qwen Code is gone: the review of a\.txt was closed/,
   );
-  t.match(await nvim.messages(), /Qwen Code cannot take an empty file/);
+  t.match(await nvim.messages(), /Qwen Code cannot receive an empty text/);
   await nvim.lua(`require('gemini-bridge').reject()
     local id = require('gemini-bridge.review.records').decided()[1].id
     require('gemini-bridge.review.decision').settled({ id = id, delivered = false })`);

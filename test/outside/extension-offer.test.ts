@@ -132,7 +132,7 @@ t.test("after Not now, the CLI runs, the gate refuses, and no list claims to be 
   await nvim.command("GeminiChanges");
   await says(
     nvim,
-    /Changes cannot be tracked yet: no CLI has sent a hook\. Not tracked: gemini \(it has no hooks; :GeminiExtension install, then start it again\)/,
+    /Changes cannot be tracked yet: no hook of a CLI has reported to Neovim\. Changes by these CLIs are not tracked: gemini \(it has no hooks; :GeminiExtension install, then start it again\)/,
   );
   await nvim.command("GeminiStatus");
   await nvim.waitFor(

@@ -115,12 +115,12 @@ t.test("a decision is reverted around the user's own edits, and not over an agen
   await host.save("undone.txt", "mine\n");
   await host.revert();
   t.equal(String(host.read("undone.txt")), "mine\n");
-  t.equal(host.message(), "undone.txt was changed after your decision");
+  t.equal(host.message(), "undone.txt was not reverted: it was changed after your decision");
 
   await host.keep("agent.txt");
   await host.edit("agent.txt", "1\n2\nA\nB\n5\n");
   await host.revert();
-  t.equal(host.message(), "agent.txt was changed by gemini after your decision");
+  t.equal(host.message(), "agent.txt was not reverted: gemini changed it after your decision");
   t.match(host.change("agent.txt"), { hunks: [{ line: 4, count: 1 }] });
 });
 

@@ -195,8 +195,8 @@ t.test("a repository that cannot be read is reported, and so are too many", asyn
   await run(host, "echo three >> linked/a.txt");
   await host.tell({ kind: "turn_ended" });
   t.strictSame(host.messages(), [
-    "Not all changes of gemini may be listed: a Git repository cannot be read.",
-    "Not all changes of gemini may be listed: a Git repository cannot be read, and 1 more.",
+    "Some changes of gemini may be missing from the list: a Git repository cannot be read.",
+    "Some changes of gemini may be missing from the list: a Git repository cannot be read, and 1 more.",
   ]);
 });
 
@@ -206,7 +206,7 @@ t.test("a repository that a command creates is reported", async (t) => {
   await host.tell({ kind: "turn_ended" });
   t.strictSame(listed(host), []);
   t.strictSame(host.messages(), [
-    "Not all changes of gemini may be listed: a command created a Git repository.",
+    "Some changes of gemini may be missing from the list: a command created a Git repository.",
   ]);
 });
 

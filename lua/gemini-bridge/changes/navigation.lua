@@ -108,9 +108,9 @@ local function nothing_listed()
     return "No unreviewed changes. The bridge is stopped: run :GeminiStart to track changes."
   end
   local text = now.hooks and "No unreviewed changes."
-    or "Changes cannot be tracked yet: no CLI has sent a hook."
+    or "Changes cannot be tracked yet: no hook of a CLI has reported to Neovim."
   if #others > 0 then
-    return ("%s Not tracked: %s"):format(text, table.concat(others, "; "))
+    return ("%s Changes by these CLIs are not tracked: %s"):format(text, table.concat(others, "; "))
   end
   local cli = not now.hooks and clis.get(config.get().terminal.cli)
   local is_missing = cli and link.is_possible(cli) and link.state(cli) ~= "installed"

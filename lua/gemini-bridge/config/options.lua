@@ -163,7 +163,7 @@ return {
     "Further directories of the workspace, which always contains Neovim's current directories. "
       .. "See |gemini-bridge-workspace|.",
     any(checks.strings, (a("function"))),
-    "a list of directories, or a function that returns one"
+    "a list of directories, or a function that returns such a list"
   ),
   stable(
     "trust",
@@ -243,7 +243,13 @@ return {
     checks.strings,
     "a list of patterns"
   ),
-  key(experimental, "changes.keys.next", "]h", "Go to the next undecided hunk, in any file."),
+  key(
+    experimental,
+    "changes.keys.next",
+    "]h",
+    "Go to the next undecided hunk, in any file. The keys "
+      .. "`changes.keys.*` apply on the page of |:GeminiChanges|, see |gemini-bridge-page|."
+  ),
   key(experimental, "changes.keys.prev", "[h", "Go to the previous undecided hunk."),
   key(experimental, "changes.keys.next_file", "]f", "Go to the next file."),
   key(experimental, "changes.keys.prev_file", "[f", "Go to the previous file."),
@@ -254,13 +260,29 @@ return {
   key(experimental, "changes.keys.revert", "u", "Revert the last decision."),
   key(experimental, "changes.keys.compare", "<LocalLeader>s", "Show the earlier text beside the file."),
   key(experimental, "changes.keys.note", "<LocalLeader>n", "Write a note on the line."),
-  key(experimental, "changes.keys.switch", "<LocalLeader>t", "Go from the tree to the file, and back."),
+  key(
+    experimental,
+    "changes.keys.switch",
+    "<LocalLeader>t",
+    "Go from the tree of files to the file, and back."
+  ),
   key(experimental, "changes.keys.close", "q", "Close the page."),
   key(experimental, "changes.keys.help", "g?", "Show these keys."),
-  key(stable, "diff.keys.accept", "<LocalLeader>a", "Accept, like |:GeminiAccept|."),
+  key(
+    stable,
+    "diff.keys.accept",
+    "<LocalLeader>a",
+    "Accept, like |:GeminiAccept|. The keys `diff.keys.*` apply in a proposal, see "
+      .. "|gemini-bridge-hunks|."
+  ),
   key(stable, "diff.keys.reject", "<LocalLeader>r", "Reject, like |:GeminiReject|."),
-  key(stable, "diff.keys.keep", "<LocalLeader>k", "Keep the hunk at the cursor."),
-  key(stable, "diff.keys.drop", "<LocalLeader>d", "Drop the hunk at the cursor."),
+  key(stable, "diff.keys.keep", "<LocalLeader>k", "Mark the hunk at the cursor as seen."),
+  key(
+    stable,
+    "diff.keys.drop",
+    "<LocalLeader>d",
+    "Replace the hunk at the cursor with the lines of the file."
+  ),
   key(stable, "diff.keys.undo", "<LocalLeader>u", "Undo the last kept or dropped hunk."),
   key(stable, "diff.keys.next", "]h", "Go to the next hunk."),
   key(stable, "diff.keys.prev", "[h", "Go to the previous hunk."),

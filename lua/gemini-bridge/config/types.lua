@@ -48,7 +48,7 @@
 ---@field keys? gemini_bridge.Config.changes.keys
 
 ---@class gemini_bridge.Config.changes.keys
----@field next? string|false Go to the next undecided hunk, in any file. Experimental.
+---@field next? string|false Go to the next undecided hunk, in any file. The keys `changes.keys.*` apply on the page of :GeminiChanges, see gemini-bridge-page. Experimental.
 ---@field prev? string|false Go to the previous undecided hunk. Experimental.
 ---@field next_file? string|false Go to the next file. Experimental.
 ---@field prev_file? string|false Go to the previous file. Experimental.
@@ -59,15 +59,15 @@
 ---@field revert? string|false Revert the last decision. Experimental.
 ---@field compare? string|false Show the earlier text beside the file. Experimental.
 ---@field note? string|false Write a note on the line. Experimental.
----@field switch? string|false Go from the tree to the file, and back. Experimental.
+---@field switch? string|false Go from the tree of files to the file, and back. Experimental.
 ---@field close? string|false Close the page. Experimental.
 ---@field help? string|false Show these keys. Experimental.
 
 ---@class gemini_bridge.Config.diff.keys
----@field accept? string|false Accept, like :GeminiAccept.
+---@field accept? string|false Accept, like :GeminiAccept. The keys `diff.keys.*` apply in a proposal, see gemini-bridge-hunks.
 ---@field reject? string|false Reject, like :GeminiReject.
----@field keep? string|false Keep the hunk at the cursor.
----@field drop? string|false Drop the hunk at the cursor.
+---@field keep? string|false Mark the hunk at the cursor as seen.
+---@field drop? string|false Replace the hunk at the cursor with the lines of the file.
 ---@field undo? string|false Undo the last kept or dropped hunk.
 ---@field next? string|false Go to the next hunk.
 ---@field prev? string|false Go to the previous hunk.

@@ -15,7 +15,10 @@ local function trusted()
   end
   local ok, answer = pcall(trust, require("gemini-bridge.context.workspace").get().directories)
   if not ok then
-    require("gemini-bridge.notify")("The function in the option trust failed: " .. tostring(answer), "error")
+    require("gemini-bridge.notify")(
+      "The function of the option `trust` failed: " .. tostring(answer),
+      "error"
+    )
     return nil
   end
   if type(answer) == "boolean" then

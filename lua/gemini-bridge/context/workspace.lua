@@ -18,7 +18,7 @@ local function from_option()
     local ok, answer = pcall(option)
     if not ok or type(answer) ~= "table" then
       local reason = ok and "it returned no list of directories" or tostring(answer)
-      require("gemini-bridge.notify")("The function in the option workspace failed: " .. reason, "error")
+      require("gemini-bridge.notify")("The function of the option `workspace` failed: " .. reason, "error")
       return {}
     end
     option = answer

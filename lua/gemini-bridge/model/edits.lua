@@ -68,7 +68,7 @@ local function check(file)
   elseif not vim.bo[buf].modifiable or vim.bo[buf].readonly then
     error(("%s is read-only in Neovim"):format(name), 0)
   elseif has_changed(file, buf) or (file.version and sent and sent ~= file.version) then
-    error(("%s has changed meanwhile: ask again"):format(name), 0)
+    error(("%s has changed meanwhile: request the edits again"):format(name), 0)
   end
   return buf
 end

@@ -172,12 +172,12 @@ function M.lines()
     { "Pinned", pinned() },
     { "Clients", connected or running and { "none yet: run :Gemini, or gemini in a shell" } or {} },
     { "Tools", tools(now) },
-    { "Told", told(now) },
+    { "Agent told", told(now) },
     { "Reviews", reviews() },
     { "Gate", require("gemini-bridge.turns.gate").lines() },
     { "Terminals", terminals() },
     { "Prompts", prompts() },
-    { "Others", rivals(now.editors) },
+    { "Editors", rivals(now.editors) },
     { "Log", { short(require("gemini-bridge.host.boot").log_file()) } },
   }
   local lines = {}

@@ -116,7 +116,7 @@ local function finish(review, outcome, run, decision)
     -- If the window closed while the user is typing, the next keys would be commands in another window.
     after_typing(review, step)
     local name = path.display(review.filePath, 24)
-    notify(("The review of %s has ended: press <Esc> to close it."):format(name))
+    notify(("The review of %s has ended. Press <Esc>: the proposal then closes."):format(name))
     return true
   end
   local buf = review.buffers and review.buffers.proposal or -1
@@ -135,9 +135,11 @@ local function obstacle(review)
   local name = path.display(review.filePath, 24)
   local open = path.buffer(review.filePath)
   if open and vim.bo[open].modified then
-    return ("%s has unsaved changes: save or discard them first, or :GeminiAccept!"):format(name)
+    return ("%s has unsaved changes: save them first, or discard them with :GeminiAccept!"):format(name)
   elseif staleness.has_changed(review) then
-    return ("%s has changed since the proposal: compare again, or :GeminiAccept!"):format(name)
+    return ("%s has changed since the proposal was made: compare again, then accept with :GeminiAccept!"):format(
+      name
+    )
   elseif review.is_replaced then
     review.is_replaced = false -- the user may accept the next time
     return ("The proposal for %s was replaced: check it, then accept again."):format(name)
@@ -153,7 +155,9 @@ function M.accept(review, run, force)
   local content = records.content(review)
   local problem
   if content == "" and review.proposed ~= "" then
-    problem = ("%s cannot take an empty file: the review stays open."):format(review.label)
+    problem = ("%s cannot receive an empty text, so it was not accepted. Add text, or use :GeminiReject."):format(
+      review.label
+    )
   elseif not force then
     problem = obstacle(review)
   end

@@ -127,7 +127,7 @@ function M.answered(params)
     return
   elseif params.problem then
     open = nil
-    return notify(("The earlier text cannot be shown: %s"):format(params.problem), "warn")
+    return notify(("%s cannot be compared: %s"):format(vim.fs.basename(params.path), params.problem), "warn")
   end
   M.show(shown.right, params.path, params.lines)
 end

@@ -162,7 +162,7 @@ local function on_hunk(shown, verb)
       return decide_nodes(shown, verb, tree_view.nodes_at(shown, lines))
     elseif here and not (here.item and here.item.path == shown.current) then
       return notify(
-        "No hunk here: press Enter to show a file, or S (keep) or X (undo) for all its changes.",
+        "No hunk here. On a file in the tree: Enter shows it, S keeps all its changes, X undoes them.",
         "warn"
       )
     end
@@ -209,7 +209,10 @@ end
 ---@param shown gemini_bridge.Page
 local function tell_end(shown)
   if page.go_to_closed(shown) then
-    notify("Only a closed group is undecided. In the tree: Enter opens it, S keeps it, X undoes it.")
+    notify(
+      "Only a closed group, such as generated files, has undecided changes. "
+        .. "On its line in the tree: Enter opens it, S keeps its changes, X undoes them."
+    )
   else
     notify("No undecided changes are left.")
   end
