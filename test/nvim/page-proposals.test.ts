@@ -30,6 +30,31 @@ t.test("the page lists pending proposals, and accepts and rejects them", async (
   await nvim.waitFor(async () => (await page.tree()).length === 2, "the group to go");
 });
 
+t.test("the cursor of the tree does not follow a later proposal of the same file", async (t) => {
+  const page = await startPage(t, { files: { "a.txt": "a\n", "c.txt": "c\n" } });
+  const { nvim, agent, bridge } = page;
+  await agent.write("c.txt", "C\n");
+  const client = await bridge.client();
+  const propose = async () => {
+    await client.openDiff(nvim.path("a.txt"), "A\n");
+    await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the proposal");
+  };
+  const goesTo = (lines: number, row: number) =>
+    nvim.waitFor(
+      async () => (await page.tree()).length === lines && (await nvim.lua("return vim.fn.line('.')")) === row,
+      `a tree of ${lines} lines with the cursor in line ${row}`,
+    );
+  await propose();
+  await nvim.command("GeminiChanges");
+  await goesTo(4, 4);
+  await nvim.input("gg");
+  await nvim.input("j");
+  await nvim.lua("require('gemini-bridge').reject()");
+  await goesTo(2, 2);
+  await propose();
+  await goesTo(4, 4);
+});
+
 t.test("the fifth proposal in a turn shows once how to review all changes together", async (t) => {
   const page = await startPage(t, { files: { "a.txt": "a\n" } });
   const { nvim, bridge } = page;

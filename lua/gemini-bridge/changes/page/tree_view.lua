@@ -77,6 +77,13 @@ local function find(rows, wanted)
   return moved
 end
 
+--- Whether a node belongs to the group of proposals, which comes and goes with each review.
+---@param node gemini_bridge.Node
+---@return boolean
+local function is_proposal(node)
+  return node.key == "proposed" or node.item ~= nil and node.item.state == "proposed"
+end
+
 --- Draws the tree. The cursor stays on the same node.
 ---@param view gemini_bridge.TreeView
 ---@param groups gemini_bridge.TreeGroup[]
@@ -91,7 +98,8 @@ function M.draw(view, groups, face)
   local found = wanted and find(view.rows, wanted)
   local same = found or here and find(view.rows, here)
   row = math.max(math.min(same and same.row or row, #view.rows), 1)
-  view.gone = wanted and not found and { node = wanted, row = row } or nil
+  local is_awaited = wanted and not found and not is_proposal(wanted)
+  view.gone = is_awaited and { node = wanted, row = row } or nil
   vim.api.nvim_win_set_cursor(view.tree, { row, column })
 end
 
