@@ -6,15 +6,18 @@ import type { Memory, Status } from "./contract/neovim.ts";
 import { createBridge, type Editor, type EventHandlers } from "./neovim/bridge.ts";
 import type { Services } from "./services.ts";
 
-/** Delay until a client (SDK 1.x) reopens an ended event stream. A client that succeeds does not notice the stop. */
+/**
+ * Time until a client (SDK 1.x) reopens an event stream that has ended. If the next host serves by then, the client
+ * does not notice the stop.
+ */
 const RETURN_DELAY_MS = 1_000;
 
 export interface Companion {
-  /** Attaches, listens, publishes the discovery files and reports the result to Lua. Never rejects. */
+  /** Attaches to Neovim, opens the port, publishes the discovery files and reports the result to Lua. Never rejects. */
   start(): Promise<void>;
-  /** Stops the bridge, undoes all completed steps, and reports to Lua. Cancels a start. May run twice. */
+  /** Stops the bridge, or cancels its start: undoes all completed steps, and reports to Lua. Idempotent. */
   stop(): Promise<void>;
-  /** Removes files synchronously, for signals and crashes. */
+  /** Removes the bridge's files synchronously, so that signal handlers can call it. */
   abandon(): void;
   /** Handles an event of Neovim. */
   dispatch(name: unknown, payload: unknown): void;
@@ -26,7 +29,7 @@ interface CompanionOptions {
   nvim: Editor;
   /** Number of this start. Only set in the shared host, whose process serves several starts. */
   number?: number | undefined;
-  /** Called after a requested stop. */
+  /** Called after a requested stop, and after a failed start. */
   stopped: () => void;
 }
 
@@ -52,8 +55,8 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
   }
 
   /**
-   * Starts the bridge. After each `await`, checks whether the bridge was stopped meanwhile. Loads some modules while
-   * Neovim answers, and the others when CLIs can already find the editor.
+   * Starts the bridge. After each `await`, checks whether the bridge was stopped meanwhile. To start fast, loads some
+   * modules while it waits for Neovim, and the others after CLIs can find the editor.
    */
   async function run(): Promise<void> {
     const loaded = new Promise(setImmediate).then(() => import("./port-and-discovery.ts"));
@@ -70,7 +73,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     const opened = await openPortAndDiscovery({ bridge, log, boot, report, signal, undoWith });
     const { profiles, endpoint, socketTokens, handlers, publish } = opened;
     const isSeamless = stoppedAt !== undefined && Date.now() - stoppedAt < RETURN_DELAY_MS;
-    // Also removes `stoppedAt`, which must not be used after a crash of this host.
+    // Stores the memory without `stoppedAt`: if this host crashed, the next host would use that old time.
     if (boot.memory && !isSeamless) remember({ interrupted: sessions.map(({ id }) => id) });
     else if (boot.memory) remember({});
 
@@ -93,7 +96,8 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
       services.resume();
     }
 
-    // Clients of an earlier host know the port and already send requests: serve them without waiting for Neovim.
+    // Clients of an earlier host know the port and may already be waiting for answers: serves them without waiting for
+    // Neovim.
     if (boot.memory) await Promise.all([publish(), serve()]);
     else await publish().then(serve);
   }

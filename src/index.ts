@@ -33,7 +33,7 @@ export function runPrivateHost(keepCompiled = () => {}): void {
   nvim.on("notification", (method: string, [name, payload]: unknown[]) => {
     if (method === EVENT_METHOD) host.dispatch(name, payload);
   });
-  // The first event arrives with the first client. By then, Node's own modules are loaded.
+  // Waits for the first event, which arrives with the first client, because Node's own modules are loaded by then.
   nvim.once("notification", () => {
     keepCompiled();
     saveMemory();
@@ -42,7 +42,10 @@ export function runPrivateHost(keepCompiled = () => {}): void {
   void host.start();
 }
 
-/** The remote plugin for `:UpdateRemotePlugins`. Registers only functions, so that no event starts Node. */
+/**
+ * The remote plugin for `:UpdateRemotePlugins`. Registers functions but no autocommands, so that no event in Neovim
+ * starts Node.
+ */
 export function plugin(plugin: NvimPlugin): void {
   const host = createHost(plugin.nvim, () => {});
   const start = ([number]: unknown[]) => host.start(z.number().optional().parse(number));
@@ -52,6 +55,6 @@ export function plugin(plugin: NvimPlugin): void {
   });
 }
 
-/** Describes the MCP server for the program that serves it without an editor. Called by the build. */
+/** Describes the MCP server. The build stores the description for the program that answers when there is no editor. */
 export const offer = async () =>
   (await import("./model/server-description.ts")).describeOffer(packageJson.version);

@@ -1,6 +1,6 @@
 /**
  * Makes Zod interpret schemas instead of compiling them, because compiling pays off only after many messages. Must be
- * imported first: the setting is read when a schema is created.
+ * imported before all other modules, because Zod reads the setting when it creates a schema.
  */
 import * as z from "zod";
 

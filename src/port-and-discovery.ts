@@ -36,7 +36,10 @@ interface PortAndDiscoveryOptions {
   undoWith: (dispose: () => unknown) => void;
 }
 
-/** Opens the port. Requests wait until they are served. @throws an abort error if the bridge stops meanwhile */
+/**
+ * Opens the port. Requests wait until `endpoint.serve` is called.
+ * @throws an abort error if the bridge stops meanwhile
+ */
 export async function openPortAndDiscovery(options: PortAndDiscoveryOptions): Promise<PortAndDiscovery> {
   const { bridge, log, boot, report, signal, undoWith } = options;
   const profiles = profilesOf(boot.clis).filter(isActive);

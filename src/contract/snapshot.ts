@@ -1,6 +1,7 @@
 /**
- * Defines the editor's snapshots for the context (part of CONTRACT 1). Lua takes them in context/snapshot.lua, and
- * src/context/context.ts turns them into notifications, which companion.ts defines.
+ * Defines the snapshots of the editor from which the context for CLIs is made (part of CONTRACT 1).
+ * lua/gemini-bridge/context/snapshot.lua takes them. src/context/context.ts turns them into notifications, whose format
+ * is in companion.ts.
  */
 import * as z from "zod";
 import { list } from "./list.ts";
@@ -17,23 +18,28 @@ const Sharing = z.object({
 
 const Position = z.object({ line: z.number().int().positive(), character: z.number().int().positive() });
 
-/** Start and exclusive end of a selected text: 1-based, characters in UTF-16 units. */
+/** The range of a selected text, `end` exclusive. Positions are 1-based, with `character` in UTF-16 units. */
 const SelectedRange = z.object({ start: Position, end: Position });
 export type SelectedRange = z.infer<typeof SelectedRange>;
 
 /** The changes in the editor since the last snapshot. */
 export const Snapshot = z.object({
-  /** Whether this is the first snapshot of a subscription, so that earlier data is invalid. */
+  /** Whether this is the first snapshot of a subscription. It replaces all earlier data. */
   reset: z.boolean(),
-  /** Whether another slice of the first list of buffers follows. Slices avoid blocking the editor. */
+  /**
+   * Whether the list of buffers continues in the next snapshot. The first list is sent in parts, so that it does not
+   * block the editor.
+   */
   more: z.boolean(),
-  /** Set in the first snapshot and after changes. */
+  /** Set in the first snapshot, and whenever these settings have changed. */
   sharing: Sharing.optional(),
-  /** Buffers that were added, renamed, written or removed. `path` is absolute; without it, the buffer is not a file. */
+  /**
+   * Buffers that were added, renamed, written or removed. `path` is absolute, and missing for a buffer without a file.
+   */
   buffers: list(z.object({ bufnr: z.number().int(), path: z.string().optional() })),
-  /** Last focus of buffers. `time` is Unix milliseconds and increases with each change of focus. */
+  /** When each buffer was last focused. `time` is in Unix milliseconds, and greater for each later focus. */
   focus: list(z.object({ bufnr: z.number().int(), time: z.number() })),
-  /** The file buffer that was focused last. Line and character are 1-based, the character in UTF-16 units. */
+  /** The file buffer that was focused last, and its cursor position: 1-based, with `character` in UTF-16 units. */
   active: z
     .object({
       bufnr: z.number().int(),
@@ -41,7 +47,7 @@ export const Snapshot = z.object({
       character: z.number().int().positive(),
       /** The selected text, or its beginning if it is longer than `maxSelection` UTF-16 units. */
       selection: z.string().optional(),
-      /** The range of that text; for a blockwise selection, from its first to its last line. */
+      /** The range of `selection`. For a blockwise selection, it runs from the block's first line to its last line. */
       selected: SelectedRange.optional(),
     })
     .optional(),

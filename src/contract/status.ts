@@ -1,6 +1,6 @@
 /**
- * Defines the status of the bridge, which is pushed to Lua (part of CONTRACT 1). The host imports only types from this
- * file, as from calls.ts.
+ * Defines the status of the bridge, which the host sends to Lua (part of CONTRACT 1). The host imports only types from
+ * this file, so that the schemas do not delay its start.
  */
 import * as z from "zod";
 
@@ -16,7 +16,7 @@ export const ClientInfo = z.object({
   version: z.string(),
   connectedAt: z.number().describe("Unix milliseconds."),
   port: z.int().optional().describe("The CLI's port of the connection of its event stream."),
-  // An interrupted Gemini CLI sends nothing, but still reads the events of its session, so that no decision is lost.
+  // In this state, Gemini CLI sends nothing, but still reads the events of its session, so that no decision is lost.
   interrupted: z
     .boolean()
     .describe('Whether the CLI shows "Disconnected" until the user types `/ide enable` there.'),
@@ -30,7 +30,7 @@ export const ClientInfo = z.object({
 });
 export type ClientInfo = z.infer<typeof ClientInfo>;
 
-/** The context that connected CLIs have now, and the active file that is withheld from them. */
+/** The context that connected CLIs have now. `excluded` names the active file if it is withheld from them. */
 export const Shared = z.object({
   paused: z.boolean().describe("Whether the user has paused sharing."),
   files: z.array(z.string()).describe("Absolute paths of the open files, the last focused first."),
@@ -43,7 +43,7 @@ export const Shared = z.object({
 });
 export type Shared = z.infer<typeof Shared>;
 
-/** The editors that a CLI in another terminal finds in Neovim's directory. */
+/** The editors that a CLI would find if the user started it outside Neovim, in Neovim's current directory. */
 export const Editors = z.object({
   count: z.int(),
   pid: z.int().describe("Process of the editor that the CLI chooses."),
@@ -51,7 +51,10 @@ export const Editors = z.object({
 });
 export type Editors = z.infer<typeof Editors>;
 
-/** The status, pushed on each change, so that `status()` needs no round trip. */
+/**
+ * The status of the bridge. The host sends it on each change, so that the Lua function `status()` need not ask the
+ * host.
+ */
 export const Status = z.object({
   state: z.enum(["starting", "running", "stopping", "stopped"]),
   version: z.string().optional().describe("Version of the plugin."),

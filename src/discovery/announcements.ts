@@ -10,13 +10,16 @@ import { canBeJoined } from "./workspace.ts";
 export interface Announcements extends Omit<Discovery, "path"> {
   /** Paths of the discovery files. */
   readonly paths: string[];
-  /** Returns the variables to set for CLIs in this editor, and the variables of other editors to unset. */
+  /**
+   * Returns the environment for CLIs in this editor: the variables to set, and the names of variables to unset because
+   * they would lead a CLI to another editor.
+   */
   variables(open: readonly string[]): { set: Record<string, string>; unset: string[] };
 }
 
 interface AnnouncementsOptions {
   profiles: readonly Profile[];
-  /** The announcement for the CLIs of a profile. */
+  /** Returns the data for the discovery file of a profile. */
   announcement: (profile: Profile) => Announcement;
   log: Log;
   /** Called when a discovery file cannot be written, unless it is the file of the first profile. */
@@ -53,7 +56,7 @@ export function createAnnouncements(options: AnnouncementsOptions): Announcement
   }
 
   return {
-    // The user's variable may contain a relative path. `publish` refuses such a path.
+    // Leaves out relative paths, which a variable of the user may cause: `publish` refuses them.
     paths: all.map(({ discovery }) => discovery.path).filter(isAbsolute),
     publish: (workspace) => each(({ profile, discovery }) => discovery.publish(listed(profile, workspace))),
     restore: () => each(({ discovery }) => discovery.restore()),

@@ -15,21 +15,21 @@ export interface Announcement {
   socketToken?: string | undefined;
 }
 
-/** The content of a discovery file. The hooks read it without a JSON parser, and rely on the order of the keys. */
+/** The content of a discovery file. The order of its keys matters, because the hooks read it without a JSON parser. */
 interface DiscoveryContent {
   port: number;
   /** Absolute workspace roots, joined by the platform's path separator. */
   workspacePath: string;
   authToken: string;
   ideInfo: { name: string; displayName: string };
-  /** Only for Qwen Code, which deletes a file with a dead process, and a file with two roots but without a process. */
+  /** Only for Qwen Code. It deletes a file whose process is dead, and a file that lists two roots but no process. */
   ppid?: number;
   ideName?: string;
 }
 
 /**
- * The lock file of CLIs that connect by WebSocket. They delete a file whose process is dead. They ignore `ppid` and
- * `ideInfo`, by which src/discovery/remove-leftovers-at-start.ts recognizes files of Neovim.
+ * The lock file of CLIs that connect by WebSocket. These CLIs delete a lock file whose process is dead, and ignore the
+ * keys `ppid` and `ideInfo`. src/discovery/remove-leftovers-at-start.ts recognizes Neovim's files by these two keys.
  */
 interface SocketDiscovery extends Pick<DiscoveryContent, "ppid" | "ideInfo"> {
   pid: number;
@@ -60,18 +60,20 @@ export function discoveryContent(
   return { port, workspacePath: path, authToken, ...process, ideInfo: IDE_INFO };
 }
 
-/** Whether a CLI accepts a directory with the platform's path separator in its name. */
+/** Whether the file can list a directory whose name contains the platform's path separator. */
 export function listsAny({ content }: Pick<Profile, "content">): boolean {
   return content !== "plain";
 }
 
-/** Joins the roots. Qwen Code (0.21.10 and later) also accepts a JSON array. */
+/** Joins the roots. If a root contains the separator, returns a JSON array for Qwen Code (0.21.10 and later). */
 function workspacePath(content: Profile["content"], workspace: readonly string[]): string {
   const needsJson = content === "lock" && workspace.some((path) => path.includes(delimiter));
   return needsJson ? JSON.stringify(workspace) : workspace.join(delimiter);
 }
 
-/** Returns variables for this editor's terminals, by which CLIs find this bridge and hooks read the token. */
+/**
+ * Returns the variables to set in this editor's terminals. CLIs use them to find this bridge, and hooks read the token.
+ */
 export function discoveryVariables(
   { env, content, socket }: Pick<Profile, "env" | "content" | "socket">,
   { pid, port, authToken }: Announcement,

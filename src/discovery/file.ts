@@ -24,7 +24,7 @@ import { DiscoveryError, prepareDirectory } from "./private-directory.ts";
 
 interface DiscoveryFile {
   readonly path: string;
-  /** Whether the file at the path is the file that was written here ("ours"), missing, or from another program. */
+  /** Whether the file at `path` is the one that `write` has written ("ours"), is missing, or is another program's. */
   state(): "ours" | "gone" | "foreign";
   /**
    * Writes a file that lists these roots. Replaces an earlier file atomically.
@@ -33,20 +33,20 @@ interface DiscoveryFile {
   write(workspace: readonly string[]): void;
   /** Updates the modification time. */
   refresh(): void;
-  /** Deletes the file if it is ours, synchronously, so that it also works in a signal handler. May run twice. */
+  /** Deletes the file if it is ours. Synchronous, so that a signal handler can call it. Idempotent. */
   remove(): void;
 }
 
-/** Creates the handle of a profile's discovery file, without touching the disk. */
+/** Prepares access to the discovery file of a profile. Does not touch the disk yet. */
 export function createDiscoveryFile(profile: Profile, announcement: Announcement): DiscoveryFile {
   const directory = directoryOf(profile);
   const name = fileName(profile, announcement.pid, announcement.port);
   const path = join(directory, name);
   const draft = join(directory, draftName(name));
-  /** Descriptor of the last written file. While the descriptor is open, no other file can get the same inode. */
+  /** Descriptor of the last written file. Kept open, so that no other file can get the same inode. */
   let written: number | undefined;
 
-  /** Replaces the descriptor. */
+  /** Closes the current descriptor, and keeps `next` instead. */
   function keep(next: number | undefined): void {
     if (written !== undefined) closeSync(written);
     written = next;
@@ -67,8 +67,8 @@ export function createDiscoveryFile(profile: Profile, announcement: Announcement
       if (written === undefined && !profile.file.includes("{pid}")) refuseOthers(path);
       const content = discoveryContent(profile, announcement, workspace);
       let next: number | undefined;
-      // Writes a draft and renames it, so that a CLI never reads an incomplete file. "wx" refuses an existing file or
-      // link.
+      // Writes a draft and renames it, so that a CLI never reads an incomplete file. "wx" fails if another program has
+      // meanwhile put a file or link in place of the draft.
       try {
         rmSync(draft, { force: true });
         next = openSync(draft, "wx", 0o600);
@@ -105,21 +105,21 @@ const ADVICE: Record<string, string> = {
   EISDIR: "remove the directory with this name",
 };
 
-/** The editor's name in a file. Lock files of other editors may have only `ideName`. */
+/** Extracts the editor's name from a discovery file. Lock files of other editors may contain it only as `ideName`. */
 const Named = z.union([
   z.object({ ideInfo: z.object({ name: z.string() }) }).transform(({ ideInfo }) => ideInfo.name),
   z.object({ ideName: z.string() }).transform(({ ideName }) => ideName),
 ]);
 
 /**
- * Refuses to replace the file of another editor. If machines or containers share a home directory, two editors can have
- * the same file name, unless the name contains a process id.
+ * Refuses to replace the file of another editor. Without a process id, the file name is not unique if machines or
+ * containers share a home directory.
  * @throws {DiscoveryError}
  */
 function refuseOthers(path: string): void {
   const found = look(path);
   if (!found?.isFile()) return;
-  // A file without an editor's name is replaced, because CLIs cannot use it either.
+  // A file without an editor's name may be replaced, because CLIs cannot use such a file.
   const name = platform.isOwn(found.uid) ? readJson(path, Named) : "of another user";
   if (name !== undefined && name !== IDE_INFO.name)
     throw new DiscoveryError(

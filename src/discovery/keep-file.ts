@@ -5,12 +5,12 @@ import type { Announcement } from "./content.ts";
 import { createDiscoveryFile } from "./file.ts";
 
 /**
- * Interval for checking the file and updating its modification time. In another PID namespace, only this time shows
- * that the editor still runs.
+ * Interval for checking the file and updating its modification time. Programs in another PID namespace cannot see
+ * Neovim's process: for them, only a recent time shows that Neovim still runs.
  */
 const CHECK_INTERVAL_MS = 50_000;
 
-/** Delay before the file is restored. Its directory may be about to be removed, too. */
+/** Delay before a removed file is restored, because whatever removed it may be about to remove its directory, too. */
 const RESTORE_DELAY_MS = 250;
 
 export interface Discovery {
@@ -21,13 +21,13 @@ export interface Discovery {
    */
   publish(workspace: readonly string[]): void;
   /**
-   * Writes the file again if it is missing. If another program has replaced it, that file stays.
+   * Writes the file again if it is missing. Does not overwrite a file that another program has put in its place.
    * @throws {DiscoveryError}
    */
   restore(): void;
   /** Updates the modification time. Some CLIs choose the editor with the newest file. */
   refresh(): void;
-  /** Deletes the file, synchronously, so that it also works in a signal handler. May run twice. */
+  /** Deletes the file. Synchronous, so that a signal handler can call it. Idempotent. */
   remove(): void;
 }
 
@@ -36,7 +36,7 @@ interface DiscoveryOptions {
   announcement: Announcement;
   /** Called when the file was restored, or could not be restored. */
   report?: (text: string, ...details: unknown[]) => void;
-  /** Replaces CHECK_INTERVAL_MS. */
+  /** Milliseconds. Default: CHECK_INTERVAL_MS. */
   interval?: number;
 }
 
@@ -76,8 +76,8 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
 
   /**
    * Restores the file if necessary.
-   * @param refresh whether to update the modification time; never set by the watcher, because the update would wake the
-   * watcher
+   * @param refresh whether to update the modification time. The watcher passes false, because the update would trigger
+   * the watcher again
    */
   function check(refresh: boolean): void {
     try {
@@ -99,7 +99,7 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
     publish(directories) {
       const isFirst = !workspace;
       workspace = directories;
-      // At the start, an existing file is from an earlier host.
+      // The first call overwrites any existing file, because it is left from an earlier host.
       if (isFirst || file.state() !== "foreign") write();
       clock ??= setInterval(() => check(true), interval).unref();
     },

@@ -15,7 +15,7 @@ export class DiscoveryError extends Refusal {
 
 const GROUP_MAY_WRITE = 0o020;
 const OTHERS_MAY_WRITE = 0o002;
-/** In a directory with this bit, only the owner of a file or of the directory may rename or remove the file. */
+/** Mode bit of a directory in which only a file's owner and the directory's owner may rename or remove the file. */
 const STICKY = 0o1000;
 
 /**
@@ -58,8 +58,8 @@ export function prepareDirectory(profile: Profile): void {
 }
 
 /**
- * Creates a CLI's directory in the user's home if it is missing, and resolves links. Links are safe there, because only
- * the user can create them.
+ * Creates a CLI's directory in the user's home if it is missing. Follows symbolic links, which are safe in the home
+ * directory, because only the user can create them there.
  * @throws {DiscoveryError}
  */
 function ownDirectory(path: string): string {
@@ -78,7 +78,7 @@ function ownDirectory(path: string): string {
 
 /**
  * Refuses a parent directory in which another user could replace our directory.
- * @param isOwn whether the directory is in the user's home, where the user's private group may have write permission
+ * @param isOwn whether the directory is in the user's home: the user's private group may then have write permission
  */
 function checkParent(directory: string, uid: number | undefined, advice: string, isOwn: boolean): void {
   if (!isAbsolute(directory)) throw new DiscoveryError(`TMPDIR is ${directory}; it must be an absolute path`);
@@ -101,8 +101,8 @@ function checkParent(directory: string, uid: number | undefined, advice: string,
 }
 
 /**
- * Whether a sticky directory may belong to root of the host machine. In a rootless container, that root appears as the
- * overflow user, like all unknown users.
+ * Whether the directory is sticky and may belong to the root user outside a container. In a rootless container, the
+ * owner of such a directory appears as the overflow user, as do all users that the container does not know.
  */
 function mayBeRoots({ uid, mode }: Stats): boolean {
   return (mode & STICKY) !== 0 && platform.isUnknownUser(uid);

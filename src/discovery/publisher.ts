@@ -68,7 +68,7 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
     },
   });
   let last: Promise<void> = Promise.resolve();
-  // Tells Lua the paths before the files are written, so that Lua can remove them if this process is killed.
+  // Tells Lua the paths before the files are written, so that Lua can remove the files if this process is killed.
   report({
     port,
     pid: process.pid,
@@ -97,7 +97,7 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
       variables: connect ? variables : {},
     });
     signal.throwIfAborted();
-    // Publishes last, because a CLI may connect as soon as the file exists.
+    // Writes the discovery files last, because a CLI may connect as soon as its file exists.
     announcements.publish(paths.listed);
     log.debug("the discovery files were written:", announcements.paths, paths.listed);
     report({ state: "running", workspace: paths.listed.filter(canBeJoined) });

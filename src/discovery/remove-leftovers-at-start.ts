@@ -17,8 +17,8 @@ const OfNeovim = z.object({
 });
 
 /**
- * Removes the files of this user that name Neovim, if their process and port are both dead. All other files stay. A
- * file that cannot be read or removed is skipped.
+ * Removes each discovery file that belongs to this user and names Neovim, if its process has ended and nothing listens
+ * on its port. Skips files that cannot be read or removed.
  */
 export async function cleanUpDiscovery(profile: Profile): Promise<void> {
   const names = list(directoryOf(profile));
@@ -33,9 +33,9 @@ async function removeIfDead(profile: Profile, name: string): Promise<void> {
   const path = join(directoryOf(profile), name);
   const found = lstatSync(path);
   if (!found.isFile() || !platform.isOwn(found.uid)) return;
-  // A draft may be incomplete, so only the name is checked. No other program uses such names.
+  // Checks only the name of a draft, because its content may be incomplete. No other program uses such names.
   const content: { ppid?: number | undefined } | undefined = isDraft ? {} : readJson(path, OfNeovim);
   if (!content || !(await isLeftover(named.pid ?? content.ppid, named.port, found.mtimeMs))) return;
-  // The editor may have updated the file meanwhile.
+  // Keeps the file if an editor has updated it during the check.
   if (lstatSync(path).mtimeMs === found.mtimeMs) unlinkSync(path);
 }

@@ -11,8 +11,8 @@ interface WorkspacePaths {
 }
 
 /**
- * @param directories absolute paths, listed unchanged, because the CLI resolves links in all paths that it compares. An
- * empty path is left out, because it would match every directory.
+ * @param directories absolute paths. Symbolic links are not resolved here, because the CLI resolves them before it
+ * compares paths. Empty paths are left out, because they would match every directory.
  */
 export async function workspacePaths(directories: readonly string[]): Promise<WorkspacePaths> {
   const open = [...new Set(directories.filter((directory) => directory !== ""))];
@@ -20,14 +20,14 @@ export async function workspacePaths(directories: readonly string[]): Promise<Wo
   return { open, listed: [...new Set([...open, ...roots.filter((root) => root !== undefined)])] };
 }
 
-/** Whether a directory can be part of a list joined with the platform's path separator. */
+/** Whether a directory can be listed with others, joined by the platform's path separator. */
 export function canBeJoined(directory: string): boolean {
   return !directory.includes(delimiter);
 }
 
 /**
  * Finds the root of a directory's repository or worktree: the nearest folder with a `.git` folder or file.
- * @returns undefined without a repository, and for a network drive that does not answer
+ * @returns undefined if there is no repository, or if a network drive does not answer
  */
 async function gitRoot(directory: string): Promise<string | undefined> {
   function* find(): Question<string | undefined> {

@@ -5,12 +5,12 @@ import type { Variables } from "../system/system.ts";
 import type { Findings } from "./findings.ts";
 
 /**
- * Text that Gemini CLI shows for a refused login, without blanks and borders.
+ * Part of the message that Gemini CLI shows when Google refuses the login, with blanks and borders removed.
  * lua/gemini-bridge/terminal/refused_login.lua has the same text.
  */
 const REFUSAL = "nolongersupportedforGeminiCodeAssistforindividuals";
 
-/** Setting for every login with Google, including Code Assist Standard and Enterprise. */
+/** Value of the setting for a login with Google: by a personal account, or by Code Assist Standard or Enterprise. */
 const GOOGLE_LOGIN = "oauth-personal";
 
 const ENDED = "Google ended Gemini CLI for personal accounts on 2026-06-18";

@@ -1,6 +1,6 @@
 /**
- * Checks the approval mode of a CLI, found on its screen, on its command line or in its settings. A diff opens only in
- * mode "default". Policy files and lists of allowed tools are not read.
+ * Checks the approval mode of a CLI, and finds it on the CLI's screen, on its command line or in its settings. Diffs
+ * open only in the mode "default". Policy files and lists of allowed tools are not read.
  */
 import { parseArgs } from "node:util";
 import * as z from "zod";
@@ -9,10 +9,10 @@ import { type SettingsFile, setting } from "../profiles/settings.ts";
 import type { Gate } from "./contract.ts";
 import type { Findings } from "./findings.ts";
 
-/** The rule above the prompt of Gemini CLI 0.61.0 (`ApprovalModeIndicator`). */
+/** The horizontal line above the prompt of Gemini CLI 0.61.0 (`ApprovalModeIndicator`). */
 const RULE = /^─{20,}$/;
 
-/** Patterns of the line below the rule, each with the mode that the line shows. */
+/** Patterns of the text in the row below that horizontal line, each with its mode. */
 const INDICATORS: [RegExp, string][] = [
   [/^auto-accept edits\b/, "auto_edit"],
   [/^YOLO\b/, "yolo"],
@@ -20,12 +20,14 @@ const INDICATORS: [RegExp, string][] = [
   [/^\S+ to accept edits\b/, "default"],
 ];
 
-/** The key that leaves a mode of Gemini CLI. */
+/** The key with which the user leaves a mode of Gemini CLI. */
 const KEYS: Record<string, string> = { yolo: "Ctrl-Y", auto_edit: "Shift-Tab" };
 
 const text = { type: "string" } as const;
 
-/** Options that set the approval mode, and options whose value could look like such an option. */
+/**
+ * Options that set the approval mode. The options with a prompt are listed, because a prompt could look like an option.
+ */
 const OPTIONS = {
   "approval-mode": text,
   "permission-mode": text,
@@ -40,7 +42,7 @@ export interface ModeSources {
   readonly profile: Profile;
   /** Command line. */
   readonly words: readonly string[];
-  /** In order of precedence. */
+  /** The CLI's settings files, those with higher priority first. */
   readonly files: readonly SettingsFile[];
   /** Last lines of the CLI's terminal, if the CLI runs in Neovim. */
   readonly screen?: readonly string[] | undefined;
@@ -49,7 +51,7 @@ export interface ModeSources {
 }
 
 interface Mode {
-  /** Name of the mode on the command line. */
+  /** The mode, as it is named on the command line. */
   readonly name: string;
   /** Where the mode was found. */
   readonly from: string;
@@ -75,7 +77,7 @@ export function checkMode(findings: Findings, sources: ModeSources): void {
     );
 }
 
-/** Returns advice to leave a mode. @param gate undefined for a CLI without a gate, and in a shell */
+/** Returns advice to leave a mode. @param gate undefined if the CLI has no gate, or if the doctor runs in a shell */
 function adviceFor(mode: string, { profile, gates }: ModeSources, gate: Gate | undefined): string {
   const { name, like, args } = profile;
   if (like !== "gemini") {
@@ -96,12 +98,12 @@ function findMode({ profile, words, files, screen = [] }: ModeSources): Mode {
   if (flag !== undefined) return { name: flag, from: "its command line" };
   const key = profile.settings.approval;
   const said = key === undefined ? undefined : setting(files, key, z.string());
-  // Gemini CLI accepts YOLO only on the command line.
+  // Gemini CLI ignores "yolo" in its settings: it accepts this mode only on the command line.
   const isTaken = said !== undefined && !(profile.like === "gemini" && said.value === "yolo");
   return isTaken ? { name: said.value, from: said.path } : { name: profile.approval, from: "its default" };
 }
 
-/** Reads the approval mode from a screen of Gemini CLI. @returns the mode's name on the command line */
+/** Reads the approval mode from a screen of Gemini CLI. @returns the mode, as it is named on the command line */
 export function modeOnScreen(lines: readonly string[]): string | undefined {
   const rule = lines.findLastIndex((line) => RULE.test(line.trim()));
   const indicator = (rule < 0 ? "" : (lines[rule + 1] ?? "")).trim();
@@ -115,6 +117,6 @@ function modeInWords(words: readonly string[]): string | undefined {
   const named = [permission, mode].find((each) => typeof each === "string");
   if (named !== undefined) return named;
   if (parsed.values["dangerously-skip-permissions"]) return "bypassPermissions";
-  // `--yolo=false` is parsed as a string.
+  // For `--yolo=false`, the value is the string "false".
   return yolo !== undefined && yolo !== "false" ? "yolo" : undefined;
 }

@@ -85,7 +85,7 @@ async function checkListener(findings: Findings, { port }: Bridge): Promise<void
     findings.error(`127.0.0.1:${port} answers ${answer ?? "nothing"}`, ":GeminiRestart, then see :GeminiLog");
 }
 
-/** @param wanted the process that a CLI in `:terminal` expects */
+/** @param wanted the process that a CLI in `:terminal` takes for its editor */
 function checkFile(findings: Findings, file: AnnouncedEditor, bridge: Bridge, wanted: number): void {
   const { path, mode, uid, content, pid } = file;
   const isPrivate = platform.isPrivate(mode);

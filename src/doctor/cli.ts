@@ -1,4 +1,4 @@
-/** Checks whether one CLI finds the editor, connects to it, and opens diffs. The CLI runs, or could be started. */
+/** Checks whether one CLI finds the editor, connects to it, and opens diffs. The CLI need not be running. */
 import * as z from "zod";
 import type { Profile } from "../profiles/profiles.ts";
 import { readSettings, type SettingsFile, setting } from "../profiles/settings.ts";
@@ -12,7 +12,7 @@ import { checkSocket } from "./socket-connection.ts";
 
 type Subject = Searcher & Omit<ModeSources, "files">;
 
-/** @param bridge of the Neovim that runs the doctor; undefined in a shell, where any editor is right */
+/** @param bridge that of this Neovim; undefined if the doctor runs in a shell, where a CLI may use any editor */
 export function checkCli(findings: Findings, subject: Subject, bridge: Bridge | undefined): void {
   const { profile, env, cwd } = subject;
   const files = readSettings(profile, env, cwd);
@@ -57,7 +57,7 @@ function checkIdeMode(
   else {
     if (name === "gemini" && bridge?.connection !== undefined)
       findings.info(`asks before it connects: ${bridge.connection}`);
-    // The other answer runs `/ide install`, which does not support Neovim.
+    // The CLI's other answer would run `/ide install`, which does not support Neovim.
     findings.error(
       "IDE mode is off (default)",
       `answer ${answer} when it asks whether to connect, then type \`/ide enable\` in it, once`,

@@ -5,7 +5,7 @@ import type { Section } from "./contract.ts";
 import { type Findings, section } from "./findings.ts";
 
 export interface Machine {
-  /** File by which a CLI recognizes a container. */
+  /** The file by which CLIs recognize a container, if it exists. */
   readonly mark: string | undefined;
   /** Kernel release: `os.release()`. */
   readonly release: string;
@@ -14,7 +14,7 @@ export interface Machine {
   readonly program: string | undefined;
 }
 
-/** @returns undefined for an ordinary machine */
+/** @returns undefined for a machine that is neither a container nor WSL */
 export function checkMachine(machine: Machine): Section | undefined {
   const findings = section("This machine");
   if (machine.mark !== undefined) explainContainer(findings, machine);
@@ -36,7 +36,7 @@ function explainContainer(findings: Findings, { mark, env }: Machine): void {
   );
 }
 
-/** A container may run on the kernel of WSL. */
+/** Only for a machine that is not a container, because a container may run on the kernel of WSL. */
 function isWsl({ release, env }: Machine): boolean {
   return /microsoft/i.test(release) || Boolean(env["WSL_DISTRO_NAME"]);
 }

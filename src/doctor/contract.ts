@@ -27,11 +27,11 @@ const Bridge = z.object({
       hooks: z.boolean().default(false),
     }),
   ).default([]),
-  /** Clients whose models can call the tools, with the names that they report. */
+  /** Clients whose models can call Neovim's tools. `name` is the name that the client reports. */
   toolClients: list(z.object({ name: z.string(), version: z.string() })).default([]),
   /** Identifies the build of the running host. */
   build: z.string().optional(),
-  /** The reason why a CLI in a terminal of this Neovim asks before it connects. */
+  /** Why a CLI in a terminal of this Neovim asks before it connects. Undefined if it does not ask. */
   connection: z.string().optional(),
 });
 export type Bridge = z.infer<typeof Bridge>;
@@ -44,7 +44,7 @@ const RemotePlugin = z.object({
   isInManifest: z.boolean(),
   /** Whether the user has disabled the standard Node host. */
   isDisabled: z.boolean(),
-  /** Path of the standard Node host: in the npm package `neovim`, or `g:node_host_prog`. */
+  /** Path of the standard Node host, from the npm package `neovim` or `g:node_host_prog`. */
   host: z.string().optional(),
 });
 export type RemotePlugin = z.infer<typeof RemotePlugin>;
@@ -56,22 +56,22 @@ const Gate = z.object({
   isOn: z.boolean(),
   /** Whether every connected CLI of the profile obeys the gate. */
   isObeyed: z.boolean(),
-  /** Whether `:GeminiGate on` would refuse, because no connected CLI would ask. */
+  /** Whether `:GeminiGate on` would fail: no connected CLI would ask before an edit. */
   isRefused: z.boolean(),
 });
 export type Gate = z.infer<typeof Gate>;
 
-/** Facts about the Neovim that runs the doctor. The doctor has inherited its environment. */
+/** Facts about the Neovim that runs the doctor. Its environment is not among them, because the doctor inherits it. */
 export const Facts = z.object({
   version: z.string(),
   pid: z.int().positive(),
   /** Current directory. */
   cwd: z.string(),
-  /** The option `clis`, each with the command line of `:Gemini cli=…`. */
+  /** The option `clis`. `cmd` is the command line that `:Gemini cli=…` runs. */
   clis: Clis.default([]),
   /** Whether the sources were changed after the build. */
   isStale: z.boolean(),
-  /** Last lines of Neovim's terminals, each with the process id of the program. */
+  /** The last lines of each of Neovim's terminals, and the process id of the program in it. */
   terminals: list(z.object({ pid: z.int(), lines: z.array(z.string()) })).default([]),
   gates: list(Gate).default([]),
   /** Only with `host = "shared"`. */

@@ -10,7 +10,7 @@ export function describeEditor({ content, pid, port }: AnnouncedEditor): string 
   return `${content?.ideInfo?.displayName ?? "an editor"}, process ${pid}, port ${port}`;
 }
 
-/** Checks all announced editors, if the doctor runs in a shell. */
+/** Checks all announced editors, for a doctor that runs in a shell. */
 export async function checkEditors(editors: readonly AnnouncedEditor[], directory: string): Promise<Section> {
   const findings = section("Editors");
   if (editors.length === 0)

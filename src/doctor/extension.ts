@@ -1,4 +1,4 @@
-/** Checks whether the extension is installed in a CLI. Reads the CLI's own list. */
+/** Checks whether the extension is installed in a CLI. Reads the file that the CLI writes at the installation. */
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import * as z from "zod";

@@ -1,4 +1,6 @@
-/** Checks whether Gemini CLI finds the bridge and can connect, by the CLI's own conditions in the CLI's order. */
+/**
+ * Checks whether Gemini CLI finds the bridge and can connect. Tests the same conditions as the CLI, in the same order.
+ */
 import { basename, delimiter, dirname } from "node:path";
 import {
   type AnnouncedEditor,
@@ -20,13 +22,13 @@ import type { Findings } from "./findings.ts";
 export interface Searcher {
   readonly env: Variables;
   readonly cwd: string;
-  /** The process that the CLI takes for its editor. Undefined for other CLIs, and if `:Gemini` would start the CLI. */
+  /** The process that the CLI takes for its editor. Undefined for a CLI that does not run and is not Gemini CLI. */
   readonly idePid?: number;
 }
 
 const PROXIES = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY"];
 
-/** @param bridge of the Neovim that runs the doctor; undefined in a shell, where any editor is right */
+/** @param bridge that of this Neovim; undefined if the doctor runs in a shell, where a CLI may use any editor */
 export function checkConnection(findings: Findings, subject: Searcher, bridge: Bridge | undefined): void {
   const looks = platform.temporaryDirectory(subject.env);
   const choice = findEditor(subject, subject.idePid ?? 0);

@@ -45,8 +45,8 @@ function checkNpm(findings: Findings): void {
 }
 
 /**
- * Checks each step that can fail silently: without a Node host, `:UpdateRemotePlugins` prints nothing, and Neovim reads
- * the manifest only at its start.
+ * Checks each step of the registration, because some fail silently: `:UpdateRemotePlugins` prints nothing if there is
+ * no Node host, and Neovim ignores a new manifest until its next start.
  */
 function checkRemotePlugin(findings: Findings, plugin: RemotePlugin): void {
   const option = 'host = "shared"';

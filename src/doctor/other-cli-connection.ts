@@ -18,7 +18,7 @@ const Announced = z.union([
 
 type OtherCli = Searcher & { readonly profile: Profile };
 
-/** @param bridge of the Neovim that runs the doctor; undefined in a shell, where any editor is right */
+/** @param bridge that of this Neovim; undefined if the doctor runs in a shell, where a CLI may use any editor */
 export function checkOtherConnection(
   findings: Findings,
   subject: OtherCli,
@@ -56,7 +56,7 @@ export function checkOtherConnection(
   }
 }
 
-/** Reads the directories in a discovery file, which are joined or a JSON array: see src/discovery/content.ts. */
+/** Reads the workspace roots in a discovery file. src/discovery/content.ts describes their formats. */
 function rootsIn(path: string): string[] {
   try {
     const announced = Announced.parse(JSON.parse(readSmallFile(path)?.text ?? ""));
@@ -70,7 +70,7 @@ function rootsIn(path: string): string[] {
   }
 }
 
-/** Finds the discovery file of a profile. Several profiles may use the same file name. */
+/** Finds the discovery file of a profile. Compares directories, too, because profiles may use the same file name. */
 export function announcedFile(profile: Profile, { discoveryFiles, port }: Bridge): string | undefined {
   const place = realExisting(directoryOf(profile, process.env));
   return discoveryFiles.find(
@@ -82,7 +82,7 @@ export function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
-/** @param announced process id in the name of the discovery file */
+/** @param announced the process id in the name of the discovery file */
 function checkProcess(
   findings: Findings,
   { profile, env, idePid }: OtherCli,

@@ -8,7 +8,7 @@ const MAX_LINE_LENGTH = 1000;
 
 /**
  * Sends a request to a local port. The default request has no token.
- * @returns the first line of the answer, or undefined without an answer
+ * @returns the first line of the answer, or undefined if there is no answer
  */
 export function answerOf(
   port: number,

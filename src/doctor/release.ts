@@ -30,7 +30,7 @@ export function checkRelease(findings: Findings, version: string | undefined): v
   else findings.ok(name);
 }
 
-/** Returns the release of the CLI in a command line. */
+/** Returns the release of the Gemini CLI that a command line runs. */
 export function releaseOfCommand(words: readonly string[]): string | undefined {
   return words
     .filter((word) => word.includes("/"))

@@ -13,10 +13,12 @@ import { checkRelease, releaseOfCommand } from "./release.ts";
 /** The Neovim or shell that runs the doctor. */
 interface Asker {
   readonly bridge: Bridge | undefined;
-  /** The user's command to examine one CLI, without the process id. */
+  /** The command with which the user examines one CLI, after its process id is appended. */
   readonly command: string;
   readonly profiles: readonly Profile[];
-  /** Last lines of Neovim's terminals. `pid` is the process of the CLI or an ancestor. */
+  /**
+   * The last lines of each of Neovim's terminals. `pid` is the terminal's program: a CLI or, for example, its shell.
+   */
   readonly terminals: Facts["terminals"];
   readonly gates: Facts["gates"] | undefined;
 }
@@ -95,7 +97,10 @@ async function connectedTo(
   return editor && describeEditor(editor);
 }
 
-/** Advice for a CLI that connects by WebSocket. After an outage, such a CLI never uses its token again. */
+/**
+ * Advice for a CLI that connects by WebSocket. If the bridge was down for too long, such a CLI never uses its token
+ * again.
+ */
 const SOCKET_ADVICE =
   "type `/ide` in it; if it cannot connect, it has given up after an outage: :GeminiStop, wait 20 seconds, :GeminiStart " +
   "for a new token, then `/ide` again";
@@ -113,7 +118,7 @@ function adviseToConnect(
   const isTooLate = host !== undefined && seconds > host.seconds;
   findings.warn(
     `The CLI is not connected to ${bridge ? "this Neovim" : "any editor"}`,
-    // A CLI looks for its editor only at its start.
+    // It matters which started first, because a CLI looks for its editor only at its start.
     socket?.variable !== undefined
       ? SOCKET_ADVICE
       : socket

@@ -11,7 +11,7 @@ import type { Searcher } from "./gemini-connection.ts";
 import { announcedFile } from "./other-cli-connection.ts";
 import { answerOf } from "./port-check.ts";
 
-/** A handshake that the bridge accepts with the right token. The connection is closed at once. */
+/** Headers of a WebSocket handshake. The bridge accepts them together with the right token. */
 const HANDSHAKE = {
   Connection: "Upgrade",
   Upgrade: "websocket",
@@ -22,7 +22,7 @@ const HANDSHAKE = {
 
 const Lock = z.object({ authToken: z.string().regex(/^[\w-]+$/) });
 
-/** Checks that the bridge accepts the token in its lock file. Another program may have replaced the file. */
+/** Checks that the bridge accepts the token in its lock file, because another program may have replaced that file. */
 export async function checkToken(findings: Findings, profile: Profile, bridge: Bridge): Promise<void> {
   const path = announcedFile(profile, bridge);
   if (path === undefined || bridge.state !== "running") return;
@@ -37,10 +37,10 @@ export async function checkToken(findings: Findings, profile: Profile, bridge: B
     );
 }
 
-/** The CLI's own state, which contains the user's choices in its menus. */
+/** The file in which the CLI keeps what the user has chosen in its menus. */
 const State = z.object({ diffTool: z.string().optional().catch(undefined) });
 
-/** @param bridge of the Neovim that runs the doctor; undefined in a shell, where any editor is right */
+/** @param bridge that of this Neovim; undefined if the doctor runs in a shell, where a CLI may use any editor */
 export function checkSocket(
   findings: Findings,
   { profile, env }: Searcher & { readonly profile: Profile },
@@ -60,7 +60,9 @@ export function checkSocket(
     );
 }
 
-/** Returns the path of the CLI's state: in the settings folder if a variable sets that folder, else next to it. */
+/**
+ * Returns the path of that file: in the settings folder if a variable names that folder, otherwise beside the folder.
+ */
 function statePath({ settings }: Profile, env: Searcher["env"]): string {
   const folder = dirname(expand(settings.files[0] ?? "", env));
   const isNamed = folder !== expand(`~/${settings.folder}`, env);

@@ -13,7 +13,7 @@ import { type Findings, section } from "./findings.ts";
 import { checkRelease, releaseOfProgram } from "./release.ts";
 import { checkToken } from "./socket-connection.ts";
 
-/** Checks Gemini CLI as it would start in a `:terminal` of Neovim or, without facts, in this shell. */
+/** Checks Gemini CLI as it would start in a `:terminal` of Neovim, or in this shell if there are no facts. */
 export async function checkStartable(
   profile: Profile,
   facts: Facts | undefined,

@@ -1,4 +1,4 @@
-/** Defines a connected CLI as the features see it, whatever its protocol. */
+/** Defines a connected CLI for all features, independently of the CLI's protocol. */
 import type { IdeContext } from "../contract/companion.ts";
 import type { SelectedRange } from "../contract/snapshot.ts";
 import type { Notification } from "./notification.ts";
@@ -21,7 +21,7 @@ export interface SharedContext {
   readonly context: IdeContext;
   /** The place of the selected text in the active file. */
   readonly selected: SelectedRange | undefined;
-  /** The message of the companion protocol. Encoded once for all clients. */
+  /** The context as a message of the companion protocol, encoded once for all clients. */
   readonly notification: Notification;
 }
 
@@ -34,7 +34,7 @@ export interface Decision {
   readonly content: string | undefined;
 }
 
-/** A file in a prompt, or lines of a file. */
+/** A file that a prompt refers to, or some lines of it. */
 export interface FileReference {
   /** Absolute. */
   readonly path: string;
@@ -42,9 +42,9 @@ export interface FileReference {
   readonly lines?: readonly [number, number] | undefined;
 }
 
-/** References that a client can insert into its own prompt. */
+/** References that are ready to be inserted into the CLI's prompt. */
 export interface Mention {
-  /** The end of the text that the prompt then shows. */
+  /** The end of the prompt's text after the insertion. */
   readonly shows: string;
   insert(): void;
 }
@@ -64,9 +64,9 @@ export interface Client {
    */
   decide(decision: Decision): Promise<boolean>;
   /**
-   * Prepares references for the CLI's prompt. Absent if the protocol cannot insert references.
+   * Prepares references for the CLI's prompt. This method is missing if the protocol cannot insert references.
    * @param cwd the CLI's directory
-   * @returns undefined if the CLI would not understand all of them
+   * @returns undefined if the CLI would misunderstand even one of them
    */
   mention?(references: readonly FileReference[], cwd: string): Mention | undefined;
 }

@@ -12,7 +12,9 @@ export function rpcError(code: number, message: string) {
   return { jsonrpc: "2.0", error: { code, message }, id: null } as const;
 }
 
-/** First method of clients of a later protocol without sessions. After an error, they use the older protocol. */
+/**
+ * The first method that clients of a newer protocol without sessions call. If it fails, they use the older protocol.
+ */
 export const DISCOVER = "server/discover";
 
 /** @returns the answer to a request with an unknown method */
@@ -20,7 +22,7 @@ export function methodNotFound(id: unknown) {
   return { jsonrpc: "2.0", error: { code: -32601, message: "Method not found" }, id } as const;
 }
 
-/** JSON-RPC code and message for an HTTP status. Fastify's own messages may reveal internals. */
+/** JSON-RPC code and message for an HTTP status. Replaces Fastify's own messages, which may reveal internals. */
 function errorOf(status: number): [code: number, message: string] {
   switch (status) {
     case 400:
@@ -41,15 +43,15 @@ function errorOf(status: number): [code: number, message: string] {
 /** Fastify's error handler. Never sends a stack trace or a path. */
 export function sendError(error: FastifyError, _request: FastifyRequest, reply: FastifyReply): void {
   const status = error.statusCode !== undefined && error.statusCode >= 400 ? error.statusCode : 500;
-  // Closing during an upload would reset the connection before the client reads the error. Without this header,
-  // Node reads and discards the rest of the body, within the request timeout.
+  // Keeps the connection open: closing it during an upload would reset it before the client has read the error. Node
+  // then reads and discards the rest of the body, within the request timeout.
   reply.removeHeader("connection");
   reply.code(status).send(rpcError(...errorOf(status)));
 }
 
 /**
  * Answers data that is not a valid HTTP request.
- * @param answering whether a response to an earlier request is being sent; nothing may be mixed into that response
+ * @param answering whether an earlier request is still being answered: nothing may then be mixed into that answer
  */
 export function sendClientError(error: NodeJS.ErrnoException, socket: Socket, answering: boolean): void {
   if (!socket.writable || answering || error.code === "ECONNRESET") {
@@ -73,9 +75,9 @@ export function sendClientError(error: NodeJS.ErrnoException, socket: Socket, an
 }
 
 /**
- * Destroys a connection after a delay if the peer has its answer but does not close. Ending only our side would leave
- * the file descriptor open until the peer closes.
- * @param isUseless called after the delay, and decides whether to destroy the connection
+ * Destroys a connection after a delay, unless the peer has closed it by then. If only our side were ended, the file
+ * descriptor would stay open until the peer closes the connection.
+ * @param isUseless decides after the delay whether to destroy the connection
  */
 export function destroyLater(socket: Duplex, isUseless: () => boolean): void {
   const timer = setTimeout(() => {

@@ -1,4 +1,4 @@
-/** Stores the recent events of a session's event stream, so that they can be replayed after the stream broke. */
+/** Stores the recent events of a session's event stream, so that they can be sent again after an interruption. */
 import { randomBytes } from "node:crypto";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 
@@ -7,14 +7,14 @@ interface StoredEvent {
   message: JSONRPCMessage;
   /** Total length of the strings in the message (UTF-16 units). */
   size: number;
-  /** Whether delivery is not confirmed yet. Pinned events are kept, even beyond the bounds. */
+  /** Whether the event is kept even beyond the bounds, because its delivery is not confirmed yet. */
   pinned: boolean;
 }
 
 interface Bounds {
-  /** Number of events. */
+  /** Maximum number of events. */
   count: number;
-  /** Total `size` of all events (UTF-16 units). The newest event is always kept. */
+  /** Maximum total `size` of all events (UTF-16 units). The newest event is kept even if it is longer. */
   size: number;
 }
 
@@ -27,7 +27,9 @@ const BOUNDS: Bounds = { count: 64, size: 64 * 1024 * 1024 };
 
 const EVENT_ID = /^([\w-]+)\.(\d+)$/;
 
-/** A bounded store for one session. Event ids start with a random part, to recognize ids of an earlier host. */
+/**
+ * A bounded store for one session. Event ids start with a random part, so that ids from an earlier host do not match.
+ */
 export class BoundedEventStore {
   readonly #origin = randomBytes(6).toString("base64url");
   #events: StoredEvent[] = [];
@@ -40,12 +42,12 @@ export class BoundedEventStore {
   }
 
   /**
-   * @param pinned keeps the event until `unpin`. Otherwise, a dropped event would count as delivered.
+   * @param pinned keeps the event until `unpin` is called, because an event that is dropped counts as delivered
    * @returns the event's id
    */
   add(message: JSONRPCMessage, pinned = false): string {
     const number = ++this.#last;
-    // Only the newest context counts. A replay of an older context would send stale data.
+    // Keeps only the newest context, because sending an older one again would send stale data.
     if (isContext(message)) this.#drop(this.#events.findIndex((event) => isContext(event.message)));
     const size = sizeOf(message);
     this.#events.push({ number, message, size, pinned });
@@ -101,7 +103,7 @@ export class BoundedEventStore {
 
   #parse(id: string): number | undefined {
     const [, origin, number] = EVENT_ID.exec(id) ?? [];
-    // A number that was never assigned would mark every event as seen.
+    // Refuses a number that was never assigned: it would mark every event as seen.
     return origin === this.#origin && Number(number) <= this.#last ? Number(number) : undefined;
   }
 }

@@ -21,7 +21,7 @@ export interface EventStream {
    * @param lastId the last event that the client received, if any
    */
   connect(response: ServerResponse, lastId: string | undefined): void;
-  /** Ends the stream. Unsent decisions are reported as not sent. May run twice. */
+  /** Ends the stream. Unsent decisions are reported as not sent. Idempotent. */
   close(): void;
 }
 
@@ -32,7 +32,7 @@ interface EventStreamOptions {
   disconnected(): void;
 }
 
-/** A decision that is not known to be sent. */
+/** A decision that is not sent yet, as far as is known. */
 interface UnsentDecision {
   readonly notification: Notification;
   readonly report: (isSent: boolean) => void;
@@ -48,7 +48,7 @@ export function createEventStream({ keepAlive, disconnected }: EventStreamOption
   let alive: NodeJS.Timeout | undefined;
   let closed = false;
 
-  /** Resolves `deliver`: the client's socket has taken the event. */
+  /** Resolves `deliver` for an event that the client's socket has taken. */
   function markSent(id: string): void {
     awaited.get(id)?.report(true);
     awaited.delete(id);
@@ -57,7 +57,7 @@ export function createEventStream({ keepAlive, disconnected }: EventStreamOption
 
   function write(response: ServerResponse, id: string, { data }: Notification): void {
     let pieces = 0;
-    // Called when the socket has taken a piece, or with an error.
+    // Called for each piece: when the socket has taken it, or with an error.
     const taken = (error: unknown) => {
       pieces -= 1;
       if (error) return;
@@ -77,9 +77,10 @@ export function createEventStream({ keepAlive, disconnected }: EventStreamOption
 
   /** Sends the events that the client has missed. All other events count as delivered. */
   function replay(response: ServerResponse, lastId: string | undefined): void {
-    // An event id of an earlier host cannot be resumed: start a new stream.
+    // A stream of an earlier host cannot be continued: sends only the unsent decisions.
     const missed = (lastId === undefined ? undefined : store.after(lastId)) ?? store.pinned();
-    // Every unsent decision is pinned in the store. The client has seen a decision that is not among the missed events.
+    // Unsent decisions are pinned, so that none is missing from the store. The client has therefore seen each decision
+    // that is not among the missed events.
     const unseen = new Set(missed.map(({ id }) => id));
     for (const id of [...awaited.keys()]) if (!unseen.has(id)) markSent(id);
     for (const { id, message } of missed)
@@ -138,7 +139,7 @@ export function createEventStream({ keepAlive, disconnected }: EventStreamOption
   };
 }
 
-/** Whether the client still has events to read. Also checks the socket, because the response was corked. */
+/** Whether the client has not yet read all that was sent. Checks the socket, too, because it gets corked data later. */
 function isBehind(response: ServerResponse): boolean {
   return response.writableNeedDrain || (response.socket?.writableNeedDrain ?? false);
 }

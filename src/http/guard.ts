@@ -34,11 +34,11 @@ const HOSTS = ["127.0.0.1", "localhost", "host.docker.internal"];
 /** The port of the endpoint and its tokens. */
 export interface Address {
   readonly port: number;
-  /** Tokens by name: that of a profile or a purpose. The name identifies the sender of a request. */
+  /** Tokens, each by the name of a profile or a purpose. The name tells who has sent a request. */
   readonly tokens: Readonly<Record<string, string>>;
 }
 
-/** Returns why a request is not served: a foreign `Host` (DNS rebinding), or an `Origin` (web pages). */
+/** Returns why a request is refused, if it is: for a foreign `Host` (DNS rebinding), or for an `Origin` (web pages). */
 export function problemOf({ host, origin }: IncomingHttpHeaders, port: number): string | undefined {
   if (!HOSTS.some((name) => host?.toLowerCase() === `${name}:${port}`)) return "Forbidden: unknown host";
   return origin === undefined ? undefined : "Forbidden: requests with an Origin header are not served";
@@ -51,7 +51,7 @@ export function nameOfToken(tokens: Address["tokens"], given: string): string | 
   return found[0]?.[0];
 }
 
-/** Refuses a foreign `Host` and every `Origin` with 403. */
+/** Refuses requests with a foreign `Host` or any `Origin` (403). */
 export function checkHost({ port }: Address): onRequestHookHandler {
   return (request, reply, done) => {
     const problem = problemOf(request.headers, port);
@@ -72,7 +72,7 @@ export function checkToken({ tokens }: Address): onRequestHookHandler {
   };
 }
 
-/** Refuses unknown paths (404) and methods (405). Fastify's router would first read the body. */
+/** Refuses unknown paths (404) and methods (405) before the body is read, unlike Fastify's router. */
 export function checkRoute(routes: readonly Route[]): onRequestHookHandler {
   return (request, reply, done) => {
     const route = routes.find(({ url }) => request.url.split("?", 1)[0] === url);

@@ -19,7 +19,10 @@ export interface Timeouts {
   check: number;
 }
 
-/** `headers`, `check` and CLOSE_DELAY_MS together close a silent connection within ten seconds (see SECURITY.md). */
+/**
+ * The sum of `headers`, `check` and CLOSE_DELAY_MS is ten seconds: by then, a silent connection is closed
+ * (SECURITY.md).
+ */
 const TIMEOUTS: Timeouts = { headers: 5_000, request: 60_000, idle: 9_000, check: 4_000 };
 
 /** Handles a request to change the protocol, and takes over its connection. */
@@ -28,7 +31,7 @@ type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) 
 /** Serves connections that are no longer HTTP. */
 export interface SocketRoute {
   readonly accept: UpgradeListener;
-  /** Ends all connections. May run twice. */
+  /** Ends all connections. Idempotent. */
   close(): void;
 }
 
@@ -38,8 +41,8 @@ interface ListenOptions {
   /** Names of the tokens to create for WebSockets. Without names, requests for WebSockets are not accepted. */
   socketNames?: readonly string[];
   /**
-   * Port and tokens of an earlier host. If the old port is taken, returning clients would send their tokens to its new
-   * owner: issue new ones.
+   * Port and tokens of an earlier host, to be used again. If another program has taken the port, new tokens are issued,
+   * because returning clients send their old tokens to that program.
    */
   before?: { port?: number | undefined; tokens?: Address["tokens"] | undefined };
   log: Log;
@@ -56,7 +59,7 @@ export interface Endpoint extends Address {
    * @param sockets accepts WebSockets
    */
   serve(routes: readonly Route[], bodyLimit: number, sockets?: SocketRoute): Promise<void>;
-  /** Ends every connection and session. May run twice. */
+  /** Ends every connection and session. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -96,7 +99,7 @@ export async function listen(options: ListenOptions): Promise<Endpoint> {
     known = {};
     await open(0);
   }
-  // Without a listener, a failed accept (no file descriptors left) would end the process.
+  // Without this listener, a failed accept (no file descriptors left) would end the process.
   server.on("error", ({ message }) => log.warn("the server:", message));
   const bound = server.address();
   if (bound === null || typeof bound === "string") throw new Error("the server has no port");
@@ -112,9 +115,11 @@ export async function listen(options: ListenOptions): Promise<Endpoint> {
     server.close();
     takeUpgrade = (_request, socket) => socket.destroy();
     for (const [, socket] of waitingUpgrades.splice(0)) socket.destroy();
-    // Waits one tick. If the process exits now, the next host takes over its sessions and reviews.
+    // Waits one tick before ending any session, so that a process that is about to exit keeps its sessions and reviews:
+    // the next host then takes them over.
     await Promise.resolve();
-    // Ends event streams first. After an end, a client reconnects; after a break, it reports an error.
+    // Ends event streams before connections are destroyed: a client reconnects after a regular end, but reports an
+    // error after a broken connection.
     await closeRoutes();
     server.closeAllConnections(); // a request that waits for Neovim would keep the server open
     await closeApp();

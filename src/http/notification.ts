@@ -54,7 +54,7 @@ function* pieces(method: string, params: object): Generator<string> {
   yield `${json}}}\n\n`;
 }
 
-/** Splits a text, but never between surrogates, because JSON would escape each half. */
+/** Splits a text into pieces. Keeps surrogate pairs together, because JSON would escape each half of a pair. */
 function* slices(text: string): Generator<string> {
   for (let from = 0; from < text.length; ) {
     const isCut = /[\uD800-\uDBFF]/.test(text.charAt(from + PIECE_LENGTH - 1));

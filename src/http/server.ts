@@ -34,7 +34,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
     logger: false, // Fastify would log to standard output, the RPC channel
     bodyLimit,
     serverFactory: () => server,
-    // Without this, the router would answer a path that cannot be decoded before the guards run.
+    // Replaces a path that cannot be decoded: otherwise, the router would answer the request before the guards run.
     rewriteUrl: ({ url = "/" }) => (isDecodable(url) ? url : "/"),
     exposeHeadRoutes: false,
     clientErrorHandler(error, socket) {
@@ -53,8 +53,8 @@ export function buildApp(options: AppOptions): FastifyInstance {
     else void parseJson(request, body, done);
   });
   app.decorateRequest("credential", "");
-  // Announces half of the real idle timeout, because a request that is sent while the connection closes is lost. On a
-  // busy machine, a client can be seconds late.
+  // Announces half of the real idle timeout, because a request is lost if the client sends it while the connection
+  // closes: on a busy machine, a client can be seconds late.
   const keepAlive = `timeout=${Math.max(1, Math.floor(idle / 2000))}`;
   app.addHook("onRequest", ({ raw: { socket } }, reply, done) => {
     reply.raw.setHeader("Keep-Alive", keepAlive);
@@ -67,7 +67,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   app.addHook("onRequest", checkToken(address));
   app.addHook("onRequest", checkRoute(routes));
   app.addHook("onSend", ({ method, socket }, { statusCode }, payload, done) => {
-    // Path and headers are untrusted and stay out of the log. The session logs requests that the SDK refuses.
+    // Does not log path and headers, because they are untrusted. session.ts logs the requests that the SDK refuses.
     if (statusCode >= 400)
       log.debug(`connection ${socket.remotePort}: ${method} was answered ${statusCode}`, ownWords(payload));
     done();

@@ -20,7 +20,7 @@ export interface Connection extends Session {
   handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>;
   /** Initializes the SDK for a client that sent `initialize` to an earlier host. */
   initialize(): Promise<void>;
-  /** Ends the session. May run twice. */
+  /** Ends the session. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ interface ConnectionOptions {
   register(session: Session): void;
   /** Interval of keep-alive comments on the event stream (milliseconds). */
   keepAlive: number;
-  /** Time from the last request to the end of a session without an open stream (milliseconds). */
+  /** A session without an open stream ends this long after its last request (milliseconds). */
   grace: number;
   /** The client's `initialize` request was accepted. */
   initialized(): void;
@@ -53,16 +53,16 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
   /** Number of requests whose responses are open. */
   let requests = 0;
   let ended = false;
-  /** By request with an open response: all requests of the same POST (more than one only in a batch). */
+  /** For each request whose response is open: all requests of the same POST (more than one only in a batch). */
   const posted = new Map<RequestId, readonly RequestId[]>();
 
-  // Has no event store. After an answer with event ids, the client's SDK would request the stream again.
+  // Gets no event store, which would add event ids to answers: the client's SDK would then request the stream again.
   const transport = new WebStandardStreamableHTTPServerTransport({
     sessionIdGenerator: () => info.id,
     onsessioninitialized: options.initialized,
     keepAliveMs: options.keepAlive,
   });
-  // The text after the colon may contain data from the client.
+  // Logs only the text before the colon, because the rest may contain data from the client.
   server.server.onerror = ({ message }) =>
     log.debug(`session ${info.id.slice(0, 8)}: ${message.split(":", 1)[0]}`);
   server.server.onclose = () => {
@@ -87,7 +87,10 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
     expiry.unref();
   }
 
-  /** Lets the SDK answer. The session does not expire until the response closes. A response may be a long stream. */
+  /**
+   * Lets the SDK answer. The session does not expire before the response closes, because a response may be a long
+   * stream.
+   */
   async function answer(request: FastifyRequest, reply: FastifyReply, body?: unknown): Promise<FastifyReply> {
     const ids = [body].flat().flatMap((message) => (isJSONRPCRequest(message) ? [message.id] : []));
     for (const id of ids) posted.set(id, ids);
@@ -96,7 +99,8 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
     try {
       return reply.send(await transport.handleRequest(webRequest(request), { parsedBody: body }));
     } finally {
-      // Must run after the SDK has handled the request, because the client may already have disconnected.
+      // Called only after the SDK has handled the request: if the client has already disconnected, the request is
+      // cancelled at once.
       onceClosed(reply.raw, () => {
         requests -= 1;
         touch();
@@ -111,7 +115,7 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
     transport.onmessage?.({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId } });
   }
 
-  /** Ends the response of a cancelled request. The SDK would leave the response open. */
+  /** Ends the response of a cancelled request, because the SDK would leave it open. */
   function endCancelled(id: RequestId): void {
     if (posted.get(id)?.length === 1) transport.closeSSEStream(id);
     // Removes the request from the SDK. In a batch, this also sends the error together with the other answers.
@@ -121,7 +125,7 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
 
   async function openStream(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const lastId = request.headers["last-event-id"];
-    // The SDK refuses invalid requests.
+    // Passes invalid requests to the SDK, which refuses them.
     if (!isStreamRequest(request)) return answer(request, reply);
     const { localPort, remotePort } = request.raw.socket;
     ports = localPort && remotePort ? { own: localPort, client: remotePort } : undefined;
@@ -132,7 +136,7 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
       "x-accel-buffering": "no",
       "mcp-session-id": info.id,
     });
-    // Otherwise the headers are sent with the first event.
+    // Sends the headers now. Otherwise, they would wait for the first event.
     reply.raw.flushHeaders();
     stream.connect(reply.raw, typeof lastId === "string" ? lastId : undefined);
     touch();
@@ -189,7 +193,7 @@ function isStreamRequest({ headers }: FastifyRequest): boolean {
   );
 }
 
-/** Converts a request for the transport, which ignores the URL. */
+/** Converts a request into the form that the transport takes. The transport ignores the URL. */
 function webRequest(request: FastifyRequest): Request {
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers)) {

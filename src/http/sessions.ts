@@ -51,7 +51,7 @@ interface SessionOptions {
   log: Log;
   /** Maximum number of sessions. More clients are refused. */
   maxSessions: number;
-  /** Time from the last request to the end of a session without an open stream (milliseconds). */
+  /** A session without an open stream ends this long after its last request (milliseconds). */
   grace: number;
   /** Interval of keep-alive comments on the event stream (milliseconds). */
   keepAlive?: number;
@@ -63,7 +63,7 @@ export interface Sessions {
   route(url: string): Route;
   /** Continues the sessions of an earlier host. Each expires after the grace time unless its client returns. */
   restore(infos: readonly SessionInfo[]): Promise<void>;
-  /** All sessions, for a later host. */
+  /** All initialized sessions, to be stored for a later host. */
   all(): SessionInfo[];
   /** Sessions with an open event stream. */
   connected(): Session[];
@@ -74,7 +74,9 @@ export function createSessions(options: SessionOptions): Sessions {
   const { version, log, maxSessions, grace, keepAlive = KEEP_ALIVE_INTERVAL_MS } = options;
   const { offer = async () => COMPANION } = options;
   const events = new EventEmitter<SessionEvents>();
-  /** All sessions, including those being initialized, for the limit. `connections` has only initialized sessions. */
+  /**
+   * The sessions that count for the limit. Unlike `connections`, includes sessions that are still being initialized.
+   */
   const all = new Set<SessionInfo>();
   const connections = new Map<string, Connection>();
 
@@ -140,7 +142,7 @@ export function createSessions(options: SessionOptions): Sessions {
     const id = request.headers["mcp-session-id"];
     if (typeof id === "string") {
       const connection = connections.get(id);
-      // Do not reveal that a session of another token exists.
+      // Answers as if there were no such session, so as not to reveal sessions of other tokens.
       if (connection?.info.credential !== request.credential) return refuse(404, -32001, "Session not found");
       return connection.handle(request, reply);
     }

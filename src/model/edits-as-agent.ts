@@ -20,7 +20,10 @@ export interface Editing {
   readonly isGated: boolean;
   /** Runs an action that changes these files, and attributes the changes to the CLI, so that they can be undone. */
   follow<T>(paths: readonly string[], act: () => Promise<T>): Promise<T>;
-  /** Writes a file within `follow`. @throws {Refusal} if the file does not contain the bytes `before` */
+  /**
+   * Writes a file. Called only by the action that `follow` runs.
+   * @throws {Refusal} if the file does not contain the bytes `before`
+   */
   write(path: string, before: Buffer, after: Buffer): Promise<void>;
   /** @returns the user's decision. @throws {Refusal} if the review cannot be shown */
   propose(path: string, content: string): Promise<ReviewOutcome>;
@@ -29,8 +32,9 @@ export interface Editing {
 let calls = 0;
 
 /**
- * Creates the editing functions of one tool call. Each call acts as an agent of its own, because the end of the call
- * ends all edits of the agent. The agent ends with this process: after a crash, the next host completes its edits.
+ * Creates the editing functions of one tool call. Each call acts as an agent of its own, because the end of an agent's
+ * turn ends all its edits. The agent has the process id of this host: if the host crashes, the next host completes the
+ * edits.
  */
 export function editsAs(
   { credential, id }: Pick<SessionInfo, "credential" | "id">,

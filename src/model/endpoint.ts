@@ -26,7 +26,7 @@ export function createEditorEndpoint(options: EditorEndpointOptions): EditorEndp
   const sessions = createSessions({ version, log, ...boot.server, grace, offer });
   let server: EditorServer | undefined;
 
-  /** Loads the server when the first client connects. Its many schemas would delay the start of the host. */
+  /** Loads the server when it is first needed, because its many schemas would delay the start of the host. */
   async function load(): Promise<{ server: EditorServer; offer: Offer }> {
     const { createEditorServer, EDITOR_OFFER } = await import("./server.ts");
     if (!server) {

@@ -13,7 +13,7 @@ export function oneLine(text: string, units = 300): string {
   return line.length > units ? `${line.slice(0, units)}…` : line;
 }
 
-/** Formats numbers of diagnostics. @param counts by severity, the most severe first */
+/** Formats the numbers of diagnostics: `3 errors, 1 hint`. @param counts by severity, the most severe first */
 export function tally(counts: readonly number[]): string {
   const parts = SEVERITIES.flatMap((severity, index) => {
     const number = counts[index] ?? 0;
@@ -22,7 +22,10 @@ export function tally(counts: readonly number[]): string {
   return parts.length > 0 ? parts.join(", ") : "no diagnostics";
 }
 
-/** Returns the last line of a truncated list. @param how advice for getting the rest */
+/**
+ * Returns a line that says how much of a list is shown; nothing for a complete list.
+ * @param how advice for getting the rest
+ */
 export function cutOff(shown: number, total: number, how: string): string[] {
   return total > shown ? [`(${shown} of ${total} shown; ${how})`] : [];
 }

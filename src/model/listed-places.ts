@@ -11,7 +11,7 @@ const MAX_FILE_SIZE = 1024 * 1024;
 
 export interface Found extends Place {
   server: Server;
-  /** Shown before the line. */
+  /** Shown before the text of the line. */
   label?: string;
 }
 

@@ -5,7 +5,10 @@ import { type AnswerTo, answers, type QuestionName, type Questions } from "../co
 import { Consent } from "../contract/sharing.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 
-/** Additional time after the question's own timeout. Without an answer by then, Neovim is blocked, as by a prompt. */
+/**
+ * Time to wait beyond the question's own timeout. If there is no answer even then, Neovim is blocked, for example by a
+ * prompt.
+ */
 const MARGIN_MS = 1_000;
 
 /** Questions that change a buffer and its file. Their answers are awaited even after a cancellation. */
@@ -22,7 +25,7 @@ interface Asking {
   /** Returns the user's sharing settings. @throws {Refusal} like `ask` */
   consent(signal: AbortSignal): Promise<Consent>;
   answered(answer: EventPayload<"answered">): void;
-  /** Ends all questions. May run twice. */
+  /** Ends all questions. Idempotent. */
   close(): void;
 }
 
@@ -33,15 +36,15 @@ interface Limits {
   signal: AbortSignal;
 }
 
-/** @param timeout of questions without their own timeout (milliseconds) */
+/** @param timeout for questions that have none of their own (milliseconds) */
 export function createAsking(bridge: Pick<Bridge, "call">, timeout: number): Asking {
   const waiting = new Map<number, (problem: unknown, result?: unknown) => void>();
   let last = 0;
 
   /**
    * Waits for the answer to a question.
-   * @param begin sends the question with this id. If it fails, the wait fails, too
-   * @param limits absent if the answer must be awaited
+   * @param begin sends the question with this id. If it fails, so does the wait
+   * @param limits omitted for questions that must neither time out nor be cancelled
    */
   function wait(begin: (id: number) => Promise<unknown>, limits?: Limits): Promise<unknown> {
     const id = ++last;

@@ -11,7 +11,7 @@ export type Caller = Pick<
 >;
 
 export interface Progress {
-  /** Sets the reason for the delay. */
+  /** Sets what the call waits for, as the notifications tell the client. */
   waitsFor(what: string): void;
   end(): void;
 }
@@ -24,7 +24,7 @@ export function startProgress({ _meta, sendNotification }: Caller): Progress {
   const tell = (token: string | number) => {
     progress += 1;
     const params = { progressToken: token, progress, message };
-    // Fails if the client has disconnected. In this case the call is cancelled, too.
+    // Ignores a failure: the client has disconnected, which also cancels the call.
     sendNotification({ method: "notifications/progress", params }).catch(() => {});
   };
   const timer =

@@ -66,7 +66,7 @@ export function registerPrompts(server: McpServer, own: Boot["prompts"], read: R
     const { description } = prompt;
     server.registerPrompt(name, { title: name, description, argsSchema }, ({ path }, caller) =>
       read(`prompt ${name}`, caller, async (context) => ({
-        // CLIs use only the first message.
+        // Puts everything into one message, because CLIs use only the first.
         messages: [{ role: "user", content: { type: "text", text: await fill(prompt, path, context) } }],
       })),
     );

@@ -61,7 +61,10 @@ interface Choice {
 
 /** Functions that answer a client. They fail only with a {@link Refusal}. */
 interface Answering {
-  /** Answers requests for prompts and resources. They come from the user, or from a CLI that lists them. */
+  /**
+   * Answers requests for prompts and resources. Such requests come from the user, or from a CLI that lists prompts and
+   * resources.
+   */
   read: Read;
   /** Answers tool calls, which come only from the model. */
   callTool: Read;

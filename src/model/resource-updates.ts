@@ -5,7 +5,7 @@ import type { Session } from "../http/sessions.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 import { isAbout } from "./resources.ts";
 
-/** Minimum interval of notifications. While the user types, each key changes a resource. */
+/** Minimum interval between notifications. Without it, each key that the user types could cause one. */
 const NOTIFICATION_INTERVAL_MS = 300;
 
 type Follower = Pick<Session, "id" | "isConnected" | "deliver">;
@@ -17,12 +17,15 @@ interface ResourceUpdates {
   watch(): void;
   ended(session: Pick<Follower, "id">): void;
   changed(payload: EventPayload<"model_changed">): void;
-  /** May run twice. */
+  /** Idempotent. */
   close(): void;
 }
 
 export function createResourceUpdates(bridge: Pick<Bridge, "tell">): ResourceUpdates {
-  /** `untaken`: notifications that the client has not read yet, by method and URI. They are not sent twice. */
+  /**
+   * By session id. `untaken` names the notifications (method and URI) that the client has not read yet, so that they
+   * are not sent twice.
+   */
   const followers = new Map<string, { session: Follower; uris: ReadonlySet<string>; untaken: Set<string> }>();
   let what = new Set<EventPayload<"model_changed">["what"][number]>();
   let due: NodeJS.Timeout | undefined;

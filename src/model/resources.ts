@@ -62,7 +62,7 @@ async function describeChanges({ ask, workspace }: CallContext): Promise<Answer>
 const SCHEME = "nvim://";
 const BUFFER = `${SCHEME}buffer/`;
 
-/** Runs a function for a request, in the context of its call. */
+/** Answers a request with the result of a function, which gets the context of the request. */
 export type Read = <T>(name: string, caller: Caller, run: (context: CallContext) => Promise<T>) => Promise<T>;
 
 /** @returns the client's subscriptions, a live set of URIs. `subscribed` is called on each change */
@@ -87,7 +87,7 @@ export function registerResources(
           const name = context.workspace.name(path);
           return { uri: BUFFER + encodeURI(name), name, title: context.workspace.label(path), mimeType };
         }),
-        // While sharing is paused, no buffers are listed, but the other resources are.
+        // Fails while sharing is paused. Returns no buffers then, so that the other resources are still listed.
       })).catch(() => ({ resources: [] })),
   });
   const title = {

@@ -6,7 +6,7 @@ import type { FileEdits } from "../contract/questions.ts";
 import { count } from "./format.ts";
 import type { Answer, CallContext } from "./tool.ts";
 
-/** Timeout for all decisions. Gemini CLI and Qwen Code wait ten minutes for a tool. */
+/** Timeout for all decisions together. Shorter than the ten minutes that Gemini CLI and Qwen Code wait for a tool. */
 const DECISION_TIMEOUT_MS = 570_000;
 
 const SAID: Record<ReviewOutcome | "open", string> = {

@@ -26,7 +26,7 @@ class Questions implements Transport {
   }
 }
 
-/** @returns the answers to `initialize` and to the lists that never change, by method */
+/** @returns the server's answers by method: to `initialize`, and to requests for lists that never change */
 export async function describeOffer(version: string): Promise<Record<string, unknown>> {
   const sdk = await prepare();
   const { options, ...names } = EDITOR_OFFER;

@@ -19,7 +19,7 @@ import { openWorkspace } from "./workspace.ts";
 
 export { EDITOR_OFFER } from "./register.ts";
 
-/** Timeout for diagnostics. A CLI waits for them before it writes a file or sends a prompt. */
+/** Timeout for diagnostics. Short, because a CLI waits for them before it writes a file or sends a prompt. */
 const DIAGNOSE_TIMEOUT_MS = 1_000;
 
 export interface EditorServer {
@@ -32,7 +32,7 @@ export interface EditorServer {
    */
   diagnose(path?: string): Promise<Diagnostic[]>;
   readonly handlers: Pick<EventHandlers, "answered" | "model_changed">;
-  /** May run twice. */
+  /** Idempotent. */
   close(): void;
 }
 
@@ -80,8 +80,8 @@ export function createEditorServer({
   }
 
   /**
-   * Answers a request of a client.
-   * @throws {Refusal} for any failure: internal errors are only logged
+   * Answers a request of a client. Logs internal errors, and hides them from the client.
+   * @throws {Refusal} for any failure
    */
   async function run<T>(
     what: string,

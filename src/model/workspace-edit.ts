@@ -12,7 +12,7 @@ const Document = z.object({ uri: z.string(), version: z.number().int().nullish()
 const DocumentEdit = z.object({ textDocument: Document, edits: z.array(TextEdit) });
 const WorkspaceEdit = z.object({
   changes: z.record(z.string(), z.array(TextEdit)).nullish(),
-  /** Entries that create, rename or delete files are refused. */
+  /** Entries that create, rename or delete files do not match the schema, so that the whole edit is refused. */
   documentChanges: z.array(DocumentEdit).nullish(),
 });
 
@@ -75,8 +75,8 @@ export async function applyEdits(
   const problem = await editing.follow(paths, async () => {
     for (const file of files) {
       try {
-        // After the first file is written, a cancellation does not stop the other files, because a part of the edits
-        // would break the code.
+        // Once a file is written, a cancellation no longer stops the others, because a part of the edits would break
+        // the code.
         await applyTo(file, encoding, context, changed.length === 0 ? signal : undefined);
         changed.push(file);
       } catch (error) {
@@ -116,7 +116,7 @@ async function applyTo(
   const { tick, before, after } = await ask("apply_edit", { file, encoding });
   let written = false;
   try {
-    // Neovim may have waited long until it could edit the buffer.
+    // Checks again, because Neovim may have waited long before it could edit the buffer.
     signal?.throwIfAborted();
     await editing.write(path, Buffer.from(before, "base64"), Buffer.from(after, "base64"));
     written = true;

@@ -1,4 +1,4 @@
-/** Decides which files the model may see: those in the open directories that the user does not exclude. */
+/** Decides which files the model may see: files in the open directories, except those that the user excludes. */
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Refusal } from "../base/refusal.ts";
@@ -21,9 +21,9 @@ export interface Workspace {
   shared(paths: readonly string[]): Promise<ReadonlySet<string>>;
   /** Whether the model may know the name of a deleted file. */
   mayName(path: string): Promise<boolean>;
-  /** The name of a file for the model: relative to the first open directory, or absolute. */
+  /** The name of a file for the model: relative if the file is in the first open directory, otherwise absolute. */
   name(path: string): string;
-  /** The name of a file as one line, because a file name may contain line breaks. */
+  /** Like `name`, but always one line: a file name may contain line breaks. */
   label(path: string): string;
 }
 

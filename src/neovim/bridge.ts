@@ -5,10 +5,16 @@ import type { Log } from "../base/log.ts";
 import { Refusal } from "../base/refusal.ts";
 import type { Boot, CallName, CallResult, Calls, EventName, EventPayload } from "../contract/neovim.ts";
 
-/** The RPC notification that carries every event: `[name, payload]`. The client swallows names that end in `_event`. */
+/**
+ * Method of the RPC notification that carries every event: `[name, payload]`. Must not end in `_event`, because the RPC
+ * client drops such notifications.
+ */
 export const EVENT_METHOD = "gemini_bridge";
 
-/** The function for events in the standard host. That host would take an unknown notification for a plugin path. */
+/**
+ * The function that gets events in the standard Node host. A notification would not work there: the host takes an
+ * unknown method for the path of a plugin.
+ */
 export const EVENT_FUNCTION = "GeminiBridgeEvent";
 
 /** The part of the Neovim client that both kinds of host use. */
@@ -50,7 +56,7 @@ export function createBridge(nvim: Editor, log: Log, start?: number): Bridge {
   });
 
   async function run<N extends EventName>(name: N, payload: unknown): Promise<void> {
-    // Nothing awaits an event: an uncaught error would be lost, or end the process.
+    // Catches all errors, because no caller awaits an event: an error would be lost, or end the process.
     try {
       await handlers[name]?.(events?.[name].parse(payload) as EventPayload<N>);
     } catch (error) {

@@ -4,8 +4,8 @@ import { disk } from "../system/disk.ts";
 import type { Editor } from "./bridge.ts";
 
 /**
- * Ends the process when Neovim ends. If Neovim exits, it sends a signal. If Neovim was killed, only the channel closes.
- * @param abandon removes files synchronously; may run twice
+ * Ends the process when Neovim ends. A Neovim that exits sends a signal. If Neovim was killed, only the channel closes.
+ * @param abandon removes files synchronously; must be idempotent
  */
 export function exitWithEditor(nvim: Editor, abandon: () => void): void {
   const leave = () => {
@@ -28,7 +28,10 @@ export function exitOnFailure(log: () => Log | undefined): void {
   }
 }
 
-/** Ends the process at once. Node's own exit would wait for a thread that reads a dead network drive. */
+/**
+ * Ends the process at once. Kills it if a thread still reads from a network drive, because a normal exit would wait for
+ * that thread.
+ */
 export function exitNow(code = 0): never {
   if (disk.isWaiting()) process.kill(process.pid, "SIGKILL");
   process.exit(code);

@@ -3,7 +3,10 @@ import { Transform } from "node:stream";
 import { NeovimClient } from "neovim/lib/api/client.js";
 
 class Client extends NeovimClient {
-  /** Skips the request for Neovim's API, because it would delay the start. The client would use only the channel id. */
+  /**
+   * Skips the request for Neovim's API, which would delay the start: the client needs only the channel id in the
+   * answer.
+   */
   override async requestApi(): Promise<[number]> {
     return [0];
   }
@@ -11,14 +14,14 @@ class Client extends NeovimClient {
 
 /** Connects over standard input and output. */
 export function connect(): NeovimClient {
-  // Standard output is the RPC channel. Lua keeps the last lines of standard error.
+  // Sends console output to standard error, because standard output is the RPC channel. Lua keeps the last lines.
   console.log = console.info = console.debug = console.error;
   const client = new Client();
   client.attach({ reader: process.stdin.pipe(new Messages()), writer: process.stdout });
   return client;
 }
 
-/** Number of length bytes that follow a type byte. */
+/** Returns how many bytes after the type byte of a msgpack value hold its length. */
 function sizeOfLength(type: number): number {
   if (type >= 0xc4 && type <= 0xc9) return 1 << ((type - 0xc4) % 3); // binary, extension
   if (type >= 0xd9 && type <= 0xdb) return 1 << (type - 0xd9); // text
@@ -26,7 +29,7 @@ function sizeOfLength(type: number): number {
   return 0;
 }
 
-/** Number of payload bytes, and number of nested values, that follow the head of a value. */
+/** Returns how many payload bytes and how many nested values follow the head (type and length) of a msgpack value. */
 function extent(type: number, length: number): [bytes: number, values: number] {
   if (type >= 0x80 && type <= 0x8f) return [0, (type & 0x0f) * 2];
   if (type >= 0x90 && type <= 0x9f) return [0, type & 0x0f];
@@ -41,8 +44,8 @@ function extent(type: number, length: number): [bytes: number, values: number] {
 }
 
 /**
- * Passes on complete msgpack messages only. The client's decoder copies its whole buffer for each chunk of 64 KB, which
- * adds up to 800 MB for a text of 10 MB.
+ * Passes on complete msgpack messages only, because the client's decoder copies its whole buffer for each chunk of 64
+ * KB: for a text of 10 MB, it would copy 800 MB.
  */
 export class Messages extends Transform {
   /** Scanned pieces of the incomplete message. */

@@ -1,6 +1,6 @@
 /**
  * Reads discovery files, and chooses an editor as a CLI does (Gemini CLI 0.61.0, `getConnectionConfigFromFile`). The
- * doctor and the stdio server find the editor of a CLI in this way.
+ * doctor and the stdio server use this to find the editor of a CLI.
  */
 import { readdirSync, realpathSync } from "node:fs";
 import { basename, delimiter, dirname, join, resolve } from "node:path";
@@ -54,8 +54,8 @@ export function announcedEditors(
 }
 
 /**
- * Chooses the editor to which a CLI connects, or that the CLI names in its error message.
- * @param cli `idePid`: the process that the CLI takes for its editor. `port`: the port in its environment.
+ * Chooses an editor as a CLI does: the CLI connects to it or, if it cannot, names it in its error message.
+ * @param cli `idePid`: the process that the CLI takes for its editor. `port`: the port in the CLI's environment.
  */
 export function chooseEditor(
   editors: readonly AnnouncedEditor[],

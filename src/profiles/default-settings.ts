@@ -23,14 +23,14 @@ export function defaultSettings(
 ): RawSettings[] {
   const hooks = HOOKS[profile.like];
   const extension = dirname(dirname(hookScript));
-  // CLIs run hooks in bash, and show an error for each hook that fails.
+  // Without bash, there are no hooks: CLIs run hooks in bash, and would show an error for each.
   const parts = hooks && findProgram("bash", process.env) ? [hooks(quoted(hookScript))] : [];
   return [CONNECT, ...parts, editorSettings(profile, extension, trust)];
 }
 
 /**
- * Builds the settings by which a CLI finds the MCP server `neovim`. The CLI expands the variables: no file has the
- * token.
+ * Builds the settings by which a CLI finds the MCP server `neovim`. They contain variables, which the CLI expands, so
+ * that no file contains the token.
  * @param extension the path of the folder extension/
  * @param trust whether the model may call read-only tools without asking
  */

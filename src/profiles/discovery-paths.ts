@@ -27,9 +27,10 @@ export function directoryOf({ directory }: Pick<Profile, "directory">, env?: Var
   return expand(directory, env);
 }
 
-/** Whether to serve a profile. For a CLI that is not installed, nothing is created in the home directory. */
+/** Whether to serve a profile. A CLI that is not installed is left out if its directory would be in the user's home. */
 export function isActive(profile: Profile): boolean {
-  // Another CLI may have created the directory of the lock files. The settings directory is the CLI's own.
+  // Another CLI may have created the directory of the lock files, so that only the settings directory shows that this
+  // CLI is installed.
   const own = profile.socket ? expand(profile.settings.files[0] ?? "") : directoryOf(profile);
   return (
     profile.directory.startsWith("{tmp}") ||

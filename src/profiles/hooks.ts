@@ -10,7 +10,7 @@ const WRITING_TOOLS = "^(write_file|replace|edit|run_shell_command)$";
 /** Tools that may ask the user first. Read-only tools are left out, because a hook would delay them. */
 const ASKING_TOOLS = "^(write_file|replace|edit|run_shell_command|web_fetch|mcp_.*)$";
 
-/** Events whose hooks must answer. All other events are only a `notice`: their hooks do not wait for the bridge. */
+/** Events whose hooks wait for the bridge's answer. For all other events, the hook gets `notice`, and does not wait. */
 const BLOCKING_EVENTS = ["BeforeAgent", "BeforeTool", "UserPromptSubmit", "PreToolUse"];
 
 /** Events of Gemini CLI, with their matchers. */
@@ -37,7 +37,10 @@ const QWEN = {
   SessionEnd: undefined,
 };
 
-/** Claude Code waits for every hook. Tools of MCP servers are left out: the server `neovim` knows its calls itself. */
+/**
+ * Tools with a hook before each call. Claude Code waits for every hook, so that MCP tools are left out: the server
+ * `neovim` sees its own calls without hooks.
+ */
 const CLAUDE_TOOLS = "Edit|MultiEdit|Write|NotebookEdit|Bash";
 const CLAUDE = {
   SessionStart: undefined,
@@ -56,9 +59,9 @@ export const geminiHooks = (script: string): RawSettings => settings(GEMINI, scr
 export const qwenHooks = (script: string): RawSettings => settings(QWEN, script, "QWEN_CODE_IDE");
 
 /**
- * Builds the hooks of Claude Code. Timeouts are in seconds. `exec bash` replaces the user's shell, which may be any, so
- * that the CLI is the parent process of the script.
- * @param prefix of the variables with port and token
+ * Builds the hooks of Claude Code. Timeouts are in seconds. Hooks are started by the user's shell. `exec bash` replaces
+ * that shell, so that the CLI is the parent process of the script.
+ * @param prefix first part of the names of the variables with port and token
  */
 export function claudeHooks(script: string, prefix: string): RawSettings {
   const entries = Object.entries(CLAUDE).map(([event, matcher]) => {

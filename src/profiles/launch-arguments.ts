@@ -1,7 +1,6 @@
 /**
  * Builds the arguments and variables by which `:Gemini` gives a CLI its hooks and the MCP server `neovim`. The CLI
- * merges them with the user's own settings; no file is written. The command line has the names of variables, never a
- * token.
+ * merges them with the user's own settings; no file is written. The command line names a variable instead of the token.
  */
 import { findProgram } from "../system/program.ts";
 import { claudeHooks, quoted } from "./hooks.ts";
@@ -24,7 +23,10 @@ export function launchArguments({ like, env }: Pick<Profile, "like" | "env">, ho
   ];
 }
 
-/** Builds variables for a CLI without such arguments. The user's own variables with these names take precedence. */
+/**
+ * Builds variables for a CLI that does not take its configuration as arguments. The user's own variables with these
+ * names take precedence.
+ */
 export function launchVariables({ like, env }: Pick<Profile, "like" | "env">): Record<string, string> {
   if (like !== "opencode") return {};
   const neovim = {
@@ -33,7 +35,8 @@ export function launchVariables({ like, env }: Pick<Profile, "like" | "env">): R
     headers: { Authorization: `Bearer {env:${env}AUTH_TOKEN}` },
   };
   return {
-    // If this variable has a port, opencode 1.18.33 does not read the lock file, and sends no token.
+    // Empty, because opencode 1.18.33 would not read the lock file if this variable named a port, and would send no
+    // token.
     CLAUDE_CODE_SSE_PORT: "",
     OPENCODE_CONFIG_CONTENT: JSON.stringify({ mcp: { neovim } }),
   };

@@ -6,10 +6,16 @@ import { mayRun } from "../system/processes.ts";
 /** Timeout for a local port, which normally accepts or refuses at once. After a timeout, the port counts as used. */
 const CONNECT_TIMEOUT_MS = 500;
 
-/** The editor of a younger file counts as alive. src/discovery/keep-file.ts updates a file more often than this. */
+/**
+ * The editor of a younger file counts as alive. src/discovery/keep-file.ts updates the files of living editors more
+ * often.
+ */
 const MAX_FILE_AGE_MS = 180_000;
 
-/** Tolerance for start times of processes, which are known to the second, and for adjusted clocks. */
+/**
+ * Tolerance when a start time is compared with a file's date: start times are exact only to the second, and clocks
+ * change.
+ */
 const START_TOLERANCE_MS = 5_000;
 
 /** The highest process id of Linux and macOS, in any namespace. */
@@ -25,7 +31,8 @@ export async function isLeftover(pid: number | undefined, port: number, date: nu
 }
 
 async function mayLive(pid: number | undefined, date: number): Promise<boolean> {
-  // A fresh date is enough, because the process may be in another PID namespace, as in a container.
+  // A fresh date is enough: the process may be invisible, because it is in another PID namespace, such as a
+  // container's.
   if ((pid ?? 0) <= MAX_PID && Math.abs(Date.now() - date) < MAX_FILE_AGE_MS) return true;
   if (pid === undefined || !mayRun(pid)) return false;
   // If the process started after the file was written, it only reuses the process id.

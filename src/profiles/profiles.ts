@@ -1,6 +1,6 @@
 /**
- * Defines the shape of profiles: the differences between CLIs, as data in profiles.json. Lua reads the same file.
- * Sources: the code and runs of Gemini CLI 0.61.0 and Qwen Code 0.24.4, and the code of LLxprt Code 0.11.0.
+ * Defines the form of profiles, which describe the differences between CLIs. They are in profiles.json, which Lua also
+ * reads. Sources: the code and runs of Gemini CLI 0.61.0 and Qwen Code 0.24.4, and the code of LLxprt Code 0.11.0.
  */
 import { basename, dirname, join } from "node:path";
 import * as z from "zod";
@@ -9,11 +9,13 @@ import { CliKind, type Clis } from "../contract/clis.ts";
 import { platform } from "../system/platform.ts";
 import type { Variables } from "../system/system.ts";
 
-/** A settings file with the lowest priority. */
+/** The system defaults of a CLI: the settings file with the lowest priority. */
 const SystemDefaults = z.object({
   /** Variable with the path of the file. */
   variable: z.string(),
-  /** Variable with the path of the administrator's settings. The default path of the file is in the same directory. */
+  /**
+   * Variable with the path of the administrator's settings. By default, the system defaults are in the same directory.
+   */
   settings: z.string(),
   /** Default directory of the administrator's settings, by system. */
   directory: z.object({ darwin: z.string(), linux: z.string() }),
@@ -28,7 +30,7 @@ const Settings = z.object({
   files: z.array(z.string()),
   /** Folder of the settings in a project and in the home directory. */
   folder: z.string(),
-  /** Key of the setting whether the CLI connects to editors. */
+  /** Key of the setting that decides whether the CLI connects to editors. */
   ide: z.string(),
   /** Key of the approval mode. `--approval-mode` on the command line takes precedence. */
   approval: z.string().optional(),
@@ -59,11 +61,11 @@ const Profile = z.object({
   approval: z.enum(["default", "auto"]),
   /** Answer to the CLI's question whether to connect. In some CLIs, "Yes" installs an extension that does not exist. */
   answer: z.enum(["Yes", "No"]),
-  /** Whether the CLI, after "yes" in its terminal, writes its own proposal and drops the user's edits. */
+  /** Whether the CLI drops the user's edits of a proposal if the user answers "yes" in the CLI's terminal. */
   dropsEdits: z.boolean().default(false),
   /**
-   * Set if the CLI finds its editor only by the process above its shell. If there is no such process, these variables
-   * make the CLI use the environment instead.
+   * Set if the CLI finds its editor only by the process above its shell. Contains variables, with values, that make the
+   * CLI use its environment if there is no such process.
    */
   byProcess: z.record(z.string(), z.string()).optional(),
   /** Set if the CLI connects by WebSocket. */
@@ -81,7 +83,7 @@ const Profile = z.object({
   reviews: z.boolean().default(true),
   /** The form of a hook's answer that makes the CLI ask before an edit. Absent if the CLI cannot be gated. */
   gate: z.enum(["decision", "permission"]).optional(),
-  /** Arguments with which the CLI runs without a user who could answer. */
+  /** Arguments that make the CLI run unattended, so that no user can answer its questions. */
   headless: z.array(z.string()).default([]),
   /** Oldest major version of Node for this CLI, if newer than the plugin's. */
   node: z.int().optional(),

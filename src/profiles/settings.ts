@@ -1,6 +1,6 @@
 /**
  * Reads the settings files of a CLI, in the order in which the CLI merges them (Gemini CLI 0.61.0, `loadSettings`; the
- * same in Qwen Code). Also reads files that the CLI ignores in directories without the user's trust.
+ * same in Qwen Code). Also reads files that the CLI ignores because the user does not trust their directory.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -21,9 +21,9 @@ export interface SettingsFile {
   readonly path: string;
   /** Empty if the file is missing or has a problem. */
   readonly settings: RawSettings;
-  /** The problem with the file: the end of a sentence that begins with the path. */
+  /** The problem with the file, worded to follow the path: "is not a JSON object". */
   readonly problem?: string;
-  /** Whether the CLI ignores the file. Otherwise the CLI refuses to start. */
+  /** Whether the CLI ignores a file with this problem. If not, the CLI refuses to start. */
   readonly isIgnored?: boolean;
 }
 

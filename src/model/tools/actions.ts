@@ -12,8 +12,8 @@ import { EDITS, firstOf } from "./edit.ts";
 const METHOD = "textDocument/codeAction";
 
 /**
- * A code action with an edit. The effect of a server's command cannot be checked in advance: actions with only a
- * command are not offered, and a command after an edit is not run (typescript-language-server always adds one).
+ * A code action that can be offered. It must not consist of a server's command alone, because the effect of a command
+ * cannot be checked in advance. A command beside an edit is not run (typescript-language-server always adds one).
  */
 const Action = z
   .looseObject({
@@ -41,7 +41,10 @@ interface Offered {
 /** Offered actions by id. Above the maximum, the oldest action is dropped. */
 const offered = new Map<number, Offered>();
 const MAX_OFFERED = 500;
-/** Last id. Starts at random, because the model might still use an id from an earlier host. */
+/**
+ * The last assigned id. Starts at random, so that an id from an earlier host, which the model may still use, does not
+ * match.
+ */
 let last = randomInt(1_000_000) * 1_000;
 
 function offer(one: Offered): number {

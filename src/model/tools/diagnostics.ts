@@ -31,7 +31,7 @@ interface Diagnosed {
   remarks?: readonly string[];
 }
 
-/** Finds all files that the model may see: open files, and files for which language servers report something. */
+/** Finds the files with diagnostics that the model may see: open files, and others that language servers report. */
 export async function everywhere(
   context: CallContext,
 ): Promise<Pick<Diagnosed, "paths" | "unopened" | "remarks">> {
@@ -63,7 +63,7 @@ function freshness(settled: Diagnosed["settled"]): string[] {
     : [];
 }
 
-/** Lists diagnostics of files. `total` is their number. */
+/** Lists diagnostics of files. `total` is the number of diagnostics. */
 export async function describe(
   diagnosed: Diagnosed,
   context: CallContext,
@@ -121,7 +121,7 @@ export const diagnostics = defineTool({
     }
     const path = await workspace.file(args.path);
     const { attached, isNew } = await ask("document", { path, method: METHOD, timeout });
-    // Servers have not checked a newly opened file yet.
+    // Waits for a newly opened file even without `settle`, because servers have not checked it yet.
     const waits = attached > 0 && (args.settle || isNew);
     const settled = waits ? await ask("settle", { paths: [path], timeout }) : undefined;
     const remark = attached === 0 ? `No language server for ${workspace.label(path)}.` : undefined;

@@ -8,7 +8,7 @@ import { symbolInput } from "./language.ts";
 
 export const EDITS = { readOnlyHint: false, destructiveHint: true };
 
-/** @returns the first answer with a result. @throws {Refusal} if no server has answered */
+/** @returns the first answer with a result, otherwise the first answer. @throws {Refusal} if no server has answered */
 export function firstOf({ answered, remarks }: Replies): Answered {
   const found = answered.find(({ result }) => result !== null && result !== undefined) ?? answered[0];
   if (!found) throw new Refusal(remarks.join("\n"));
