@@ -1,11 +1,10 @@
 --- The public Lua API.
 local M = {}
 
---- Delay after Neovim's start, in which other plugins finish their own start.
+--- Delay after Neovim's start, so that other plugins can finish their own start first.
 local AUTOSTART_DELAY_MS = 1000
 
---- Starts the bridge when Neovim is idle after its start. Does nothing if the user has started or stopped the bridge
---- meanwhile.
+--- Starts the bridge some time after Neovim's start, unless the user has started or stopped it meanwhile.
 local function start_when_idle()
   vim.defer_fn(function()
     if not package.loaded["gemini-bridge.host"] then
@@ -14,7 +13,7 @@ local function start_when_idle()
   end, AUTOSTART_DELAY_MS)
 end
 
---- Sets the user's options. Only needed to change a default.
+--- Sets the user's options. Calling it is only necessary to change a default.
 ---@param opts? gemini_bridge.Config See |gemini-bridge-options|.
 function M.setup(opts)
   if not package.loaded["gemini-bridge.config"] and (opts == nil or vim.deep_equal(opts, {})) then
@@ -43,7 +42,8 @@ function M.setup(opts)
   end
 end
 
---- Starts the bridge and returns at once. The result is the |User| event GeminiStarted, or a message.
+--- Starts the bridge and returns at once. When the bridge runs, the |User| event GeminiStarted fires. If the start
+--- fails, a message is shown.
 function M.start()
   require("gemini-bridge.host").start()
 end
@@ -69,7 +69,7 @@ end
 ---@field diffs { filePath: string, client: string }[]
 ---@field changes { files: integer, hunks: integer } Number of changes that are neither kept nor undone.
 
---- Returns the status of the bridge, without a round trip to the host.
+--- Returns the last known status of the bridge, without asking the host.
 ---@return gemini_bridge.Status
 function M.status()
   local now = require("gemini-bridge.bridge.status").get()
@@ -130,7 +130,7 @@ end
 ---@field last integer
 ---@field conflict boolean Whether the user has edited these lines since. If so, they cannot be undone.
 
---- Returns the files that CLIs have changed without a review, until the changes are kept or undone.
+--- Returns the files with unreviewed changes of CLIs, that is, changes that are neither kept nor undone yet.
 --- Experimental.
 ---@return gemini_bridge.ChangedFile[]
 function M.changes()
@@ -149,8 +149,8 @@ function M.undo(opts)
   require("gemini-bridge.changes.keep_and_undo").undo(opts or {})
 end
 
---- Returns the proposals and changes of CLIs since yesterday in the open directories, by turn, newest first.
---- Asks the host, with a timeout of one second. Experimental.
+--- Returns what CLIs have proposed and changed since yesterday in the open directories, grouped by turn, newest first.
+--- Waits at most one second for the host. Experimental.
 ---@return gemini_bridge.HistoryTurn[]? turns nil if there is no host or it does not answer.
 function M.history()
   return require("gemini-bridge.changes.history.entries").by_turn()
@@ -164,7 +164,7 @@ function M.pick(list, opts)
   require("gemini-bridge.pick.pickers").pick(list, opts)
 end
 
---- Opens the CLI's terminal, focuses it, or hides it if it has the focus.
+--- Opens the CLI's terminal. If it is open already, focuses it; if it has the focus, hides it.
 ---@param opts? gemini_bridge.TerminalOptions
 function M.terminal(opts)
   require("gemini-bridge.terminal.open").toggle(opts)

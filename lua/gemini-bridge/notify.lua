@@ -1,6 +1,6 @@
 --- Shows messages to the user under the plugin's name, without a "Press ENTER" prompt.
 
---- Prefix of a message, unless the user's `vim.notify` shows the title.
+--- Prefix of messages that Neovim itself shows. The user's own `vim.notify` gets the title instead.
 local NAME = "gemini-bridge: "
 local TITLE = "Gemini"
 
@@ -19,7 +19,7 @@ local SEVERITY = { "debug", "info", "warn", "error" }
 local queue = {}
 
 --- Whether `vim.notify` is Neovim's own function. That function shows no title, and asks for ENTER if the message is
---- too long. Since Neovim 0.12, its debug info names no file.
+--- too long. In Neovim 0.12, its debug info has "?" instead of a file name.
 ---@return boolean
 local function is_default()
   local source = debug.getinfo(vim.notify, "S").source
@@ -30,11 +30,11 @@ end
 ---@return integer
 local function room()
   local above = math.max(0, vim.o.cmdheight - 1)
-  -- The last cell of a line stays empty if a wide character does not fit there.
+  -- Does not count the last cell of a full line, because it stays empty if a wide character does not fit there.
   return above * (vim.o.columns - 1) + vim.v.echospace
 end
 
---- Returns the longest start of the characters that fits into the cells.
+--- Returns as many of the first characters as fit into the cells.
 ---@param characters string[]
 ---@param cells integer
 ---@return string[]
@@ -71,8 +71,8 @@ local function fit(text, cells)
   return table.concat(head) .. "…" .. table.concat(tail)
 end
 
---- Returns the lines of a text for the message history. Splits long lines, unless Neovim shortens them on the screen.
---- Neovim does so if 'cmdheight' is not 0 and 'shortmess' contains "T".
+--- Returns the lines of a text for the message history. Splits lines that are too long for the screen, except when
+--- Neovim itself shortens them: if 'cmdheight' is not 0 and 'shortmess' contains "T".
 ---@param text string
 ---@return string[]
 local function lines(text)
@@ -95,7 +95,8 @@ local function lines(text)
     :totable()
 end
 
---- Adds a message to the history. Shows one line at most, so that Neovim does not ask for ENTER.
+--- Adds a message to the history, line by line. Redraws before each line, because Neovim asks for ENTER if a message
+--- has more than one line on the screen.
 ---@param notice gemini_bridge.Notice
 local function record(notice)
   for _, line in ipairs(lines(NAME .. notice.text:gsub("[%z\t]", " "))) do
@@ -121,7 +122,7 @@ end
 ---@param notices gemini_bridge.Notice[]
 local function show(notices)
   local notice = foremost(notices)
-  -- The first line says what happened, the last line what to do. The other lines are output of a program.
+  -- The first line says what happened, the last line what to do. The other lines, output of a program, are left out.
   local text = notice.text:gsub("\n.*\n", " … "):gsub("%s+", " ")
   local more, width = "", room() - #NAME
   if #notices > 1 then
@@ -135,8 +136,8 @@ local function show(notices)
   vim.api.nvim_echo({ { line, HIGHLIGHTS[notice.level] } }, false, {})
 end
 
---- Shows messages again when the user leaves Terminal mode. In that mode, Neovim 0.12 covers them with "-- TERMINAL
---- --".
+--- Shows messages again when the user leaves Terminal mode, because Neovim 0.12 covers them with "-- TERMINAL --" in
+--- that mode.
 ---@param notices gemini_bridge.Notice[]
 local function show_after_terminal_mode(notices)
   local deadline = vim.uv.now() + REPEAT_MAX_AGE_MS
@@ -162,8 +163,8 @@ local function flush()
   if is_own and is_asking() then
     vim.api.nvim_create_autocmd("SafeState", {
       callback = function()
-        -- Without this check, the scheduled function would fire SafeState again, and Neovim would never be
-        -- idle in a command line.
+        -- Checks this first, because a scheduled function makes Neovim fire SafeState again: without the check, this
+        -- would repeat endlessly while a command line is open.
         if is_asking() then
           return
         end
@@ -192,9 +193,9 @@ local function flush()
   end
 end
 
---- Shows a message when Neovim is idle. Earlier, an error message would abort the script or RPC request that is
---- running. Never asks for ENTER, which would block the host. If the text does not fit on the screen, |:messages| shows
---- the rest. The user's own `vim.notify` gets the whole text.
+--- Shows a message as soon as Neovim is idle, because an error message shown earlier would abort the running script or
+--- RPC request. Never makes Neovim ask for ENTER, because that would block the host. If the text does not fit on the
+--- screen, |:messages| shows the rest. The user's own `vim.notify` gets the whole text.
 ---@param text string
 ---@param level? "debug"|"info"|"warn"|"error" Default "info".
 return function(text, level)

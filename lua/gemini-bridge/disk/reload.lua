@@ -1,5 +1,5 @@
---- Reloads buffers after agents have written their files, without asking. One undo restores the old text. Handles only
---- files that the host reports or the model reads. Neovim itself handles all other files.
+--- Reloads a buffer without asking after an agent has written its file. One undo restores the old text. Only for files
+--- that the host reports as written or that the model reads; all other files are left to Neovim.
 local apply = require("gemini-bridge.disk.apply_differences")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
@@ -8,21 +8,22 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Maximum time between accepting a proposal and the CLI's write.
+--- How long the CLI may take to write a file after the user has accepted its proposal.
 local WRITE_TIMEOUT_MS = 10000
 --- Maximum number of reads in a row, in case a file never stops changing.
 local MAX_READS = 3
 
---- Options that Neovim detects when it reads a file.
+--- Options whose values Neovim detects when it reads a file.
 local DETECTED = { "fileencoding", "fileformat", "bomb", "endofline", "endoffile" }
 
---- Buffers whose unsaved changes the user has given up, for a limited time.
+--- Buffers whose unsaved changes a reload may discard, because the user has decided so. Valid until the time
+--- `until_ms`, and only while the buffer's 'changedtick' is `tick`.
 ---@type table<integer, { tick: integer, until_ms: number }>
 local forced = {}
 --- For each buffer, the version of its file when the buffer was last reloaded or written.
 ---@type table<integer, string>
 local versions = {}
---- Buffers with unsaved changes, for which the user was told that the file has changed, too.
+--- Buffers for which the user has been told that the file has changed on disk although the buffer has unsaved changes.
 ---@type table<integer, true>
 local told = {}
 
@@ -85,20 +86,20 @@ local function is_special(buf)
     or has_autocommand({ "BufReadCmd", "BufWriteCmd" }, vim.api.nvim_buf_get_name(buf), buf)
 end
 
---- Reads a file into an empty buffer, with the options that Neovim detects.
+--- Reads a file into an empty buffer, and sets the options that Neovim detects, such as 'fileencoding'.
 ---@param buf integer
 ---@param name string
 local function read(buf, name)
   vim.api.nvim_buf_call(buf, function()
     vim.bo.undolevels, vim.bo.modifiable = -1, true
-    -- |execute()| accepts a name with a line break, |:execute| does not.
+    -- Uses the function |execute()|, because the command |:execute| does not accept a file name with a line break.
     vim.fn.execute("noautocmd keepalt 0read ++edit " .. vim.fn.fnameescape(name))
     vim.api.nvim_buf_set_lines(buf, -2, -1, true, {})
   end)
 end
 
---- Makes Neovim treat the buffer as written, so that the next |:write| does not ask. A temporary autocommand replaces
---- the write itself.
+--- Makes Neovim treat the buffer as written, so that the next |:write| does not ask whether to overwrite the file. Runs
+--- `:write!` for this, but a temporary autocommand prevents it from writing anything.
 ---@param buf integer
 local function take_for_written(buf)
   local autocmd = vim.api.nvim_create_autocmd("BufWriteCmd", {
@@ -111,7 +112,7 @@ local function take_for_written(buf)
   pcall(vim.api.nvim_del_autocmd, autocmd)
 end
 
---- Applies the differences between buffer and file in one undo step.
+--- Gives a buffer the text of its file, as one undo step, and the options that Neovim has detected in the file.
 ---@param buf integer
 ---@param text integer Buffer with the text of the file.
 ---@return boolean changed
@@ -158,7 +159,7 @@ local function take(buf, name)
   end
 end
 
---- Reloads a buffer from its file, unless it has unsaved changes.
+--- Reloads a buffer if its file has changed, unless the buffer has unsaved changes that must be kept.
 ---@param buf integer
 local function reload(buf)
   local name = vim.api.nvim_buf_get_name(buf)
@@ -173,7 +174,7 @@ local function reload(buf)
   end
 end
 
---- Reloads a buffer if its file has changed. Call only while changes are allowed.
+--- Reloads a buffer if its file has changed. Must be called while Neovim allows changes.
 ---@param buf integer
 function M.now(buf)
   if vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == "" then
@@ -181,7 +182,7 @@ function M.now(buf)
   end
 end
 
---- Marks a buffer as written after the host has written its text to the file.
+--- Marks a buffer as written. Called after the host has written the buffer's text to the file.
 ---@param buf integer
 ---@param tick integer 'changedtick' of that text. Later edits stay unsaved.
 function M.saved(buf, tick)
@@ -193,7 +194,7 @@ function M.saved(buf, tick)
   vim.bo[buf].modified = has_later_edits
 end
 
---- Handles the host's report that an agent may have written a file.
+--- Called when the host reports that an agent may have written a file.
 ---@param params { path: string } Absolute.
 function M.written(params)
   scheduler.now(function()
@@ -210,7 +211,8 @@ function M.written(params)
   end)
 end
 
---- Lets the CLI's write replace the unsaved changes of a buffer, unless the user edits the buffer again.
+--- Allows the next reload of a buffer to discard its unsaved changes, unless the user edits the buffer before the CLI
+--- writes the file.
 ---@param buf integer
 function M.give_up_changes(buf)
   forced[buf] = { tick = vim.api.nvim_buf_get_changedtick(buf), until_ms = vim.uv.now() + WRITE_TIMEOUT_MS }

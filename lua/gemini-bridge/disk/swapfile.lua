@@ -1,4 +1,5 @@
---- Loads files without the question about an existing swap file (E325), and tells the user about the swap file instead.
+--- Loads files without Neovim's question about an existing swap file (E325). Shows a message about the swap file
+--- instead.
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 
@@ -10,7 +11,7 @@ function M.load_without(buf)
   vim.cmd(("silent! noswapfile call bufload(%d)"):format(buf))
 end
 
---- Creates the swap file of a loaded buffer, if 'swapfile' is set. Tells the user if the file already has a swap file.
+--- Creates the swap file of a loaded buffer, if 'swapfile' is set. If the file already had a swap file, tells the user.
 ---@param buf integer
 function M.turn_on(buf)
   vim.cmd(("silent! call setbufvar(%d, '&swapfile', %d)"):format(buf, vim.go.swapfile and 1 or 0))

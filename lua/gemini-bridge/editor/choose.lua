@@ -1,4 +1,4 @@
---- Asks the user to choose, with |vim.ui.select()|.
+--- Lets the user choose one of several items with |vim.ui.select()|.
 
 ---@generic T
 ---@param choices T[]
@@ -13,7 +13,7 @@ return function(choices, options, answer)
     end
   end
   options.kind = "gemini-bridge"
-  -- CTRL-C in the built-in selection raises an error.
+  -- In the built-in selection, CTRL-C raises an error, which means that the user has cancelled.
   if not pcall(vim.ui.select, choices, options, once) then
     once(nil)
   end

@@ -1,4 +1,4 @@
---- Moves the focus to another window, and ends in Normal mode.
+--- Moves the focus to another window, and returns to Normal mode.
 local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
@@ -6,15 +6,15 @@ local M = {}
 --- Number of unfinished focus changes.
 local moves = 0
 
---- Whether the plugin is moving the focus, or Neovim is moving it because a window of the plugin closes.
---- Windows that are entered meanwhile must not start Insert or Terminal mode.
+--- Whether the plugin is moving the focus, or Neovim is moving it because a window of the plugin closes. While this is
+--- true, entering a window must not start Insert or Terminal mode.
 ---@return boolean
 function M.is_moving()
   return moves > 0
 end
 
---- Starts a focus change. |is_moving()| is true until it ends.
----@return fun() end_move Ends the focus change. May run twice.
+--- Starts a focus change. |is_moving()| is true until the change ends.
+---@return fun() end_move Ends the focus change. Idempotent.
 function M.begin_move()
   moves = moves + 1
   local ended = false
@@ -24,15 +24,16 @@ function M.begin_move()
   end
 end
 
---- Ends Visual and Select mode. Neovim 0.10 keeps the mode when the focus moves, so that the next key would change
---- another text.
+--- Ends Visual or Select mode. Otherwise, Neovim 0.10 would keep the mode when the focus moves, and the user's next key
+--- could change the text in the other window.
 function M.end_visual()
   if vim.api.nvim_get_mode().mode:find("^[vVsS\22\19]") then
     vim.cmd.normal({ "\27", bang = true })
   end
 end
 
---- Moves the focus to a window. Normal mode keeps keys that are meant for one text from reaching another text or a CLI.
+--- Moves the focus to a window, in Normal mode: keys that the user has meant for the previous window must neither edit
+--- the text in this one nor reach a CLI.
 ---@param win integer
 function M.go(win)
   M.end_visual()

@@ -1,7 +1,7 @@
 --- Compares texts by lines.
 local M = {}
 
---- |vim.diff()|, which was renamed in Neovim 0.12.
+--- |vim.diff()|. Neovim 0.12 has renamed it to `vim.text.diff()`.
 M.diff = vim.text and vim.text.diff or vim.diff
 
 ---@param lines string[]
@@ -10,8 +10,9 @@ local function joined(lines)
   return #lines == 0 and "" or table.concat(lines, "\n") .. "\n"
 end
 
---- Returns the differences between two texts: first line (1-based) and count in the old text, and in the new text. If a
---- count is 0, the line is the line above the change.
+--- Returns the differences between two texts. Each difference has four numbers: first line (1-based) and number of
+--- lines in the old text, then the same for the new text. If the number of lines is 0, the first line is the line above
+--- the change.
 ---@param old string[]
 ---@param new string[]
 ---@return integer[][]

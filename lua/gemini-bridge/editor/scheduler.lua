@@ -1,11 +1,11 @@
 --- Runs changes of windows, buffers and text as soon as Neovim allows them. Neovim refuses changes under text lock (as
---- in an `<expr>` mapping that waits for a key) and in the command-line window. While `:s///c` asks, Neovim would
---- overwrite changed lines with the lines that it has read before.
+--- in an `<expr>` mapping that waits for a key) and in the command-line window. While `:s///c` asks for confirmation,
+--- changes would be lost, because Neovim then writes back lines that it has read before.
 local notify = require("gemini-bridge.notify")
 
 local M = {}
 
---- Polling interval in Terminal mode, which fires no SafeState event.
+--- Polling interval in Terminal mode, where SafeState does not fire.
 local POLL_INTERVAL_MS = 50
 
 ---@type fun()[]
@@ -19,7 +19,8 @@ function M.is_safe()
   if vim.fn.getcmdwintype() ~= "" or vim.startswith(vim.api.nvim_get_mode().mode, "r") then
     return false
   end
-  -- Neovim does not report text lock, but nvim_win_close() checks it before it checks the window number.
+  -- Neovim has no function that reports text lock. nvim_win_close() fails for the invalid window -1 in any case, but
+  -- with E565 only under text lock.
   local _, refused = pcall(vim.api.nvim_win_close, -1, false)
   return not tostring(refused):find("E565", 1, true)
 end
@@ -32,8 +33,8 @@ function M.reason(problem)
   return line:match("E%d+: .*") or (line:gsub("^.-%.lua:%d+: ", ""))
 end
 
---- Runs a step and shows its error in a message, so that the caller can continue. Autocommands of the user may raise
---- errors.
+--- Runs a step that may trigger the user's autocommands. If the step raises an error, shows it in a message, so that
+--- the caller can continue.
 ---@param step fun(...): any
 ---@param ... any
 ---@return boolean ok
@@ -71,8 +72,8 @@ local function listen()
   end
   listener = vim.api.nvim_create_autocmd("SafeState", {
     callback = function()
-      -- Without this check, the scheduled function would fire SafeState again, and Neovim would never be idle
-      -- in the command-line window.
+      -- Checks this first, because a scheduled function makes Neovim fire SafeState again: without the check, this
+      -- would repeat endlessly in the command-line window.
       if M.is_safe() then
         vim.schedule(run_waiting)
       end
@@ -90,7 +91,7 @@ local function listen()
   )
 end
 
---- Runs a step at once if Neovim allows changes, otherwise as soon as it does. Keeps the order of the steps.
+--- Runs a step at once if Neovim allows changes, otherwise as soon as it does. Steps run in the order of the calls.
 ---@param step fun()
 function M.now(step)
   if #waiting == 0 and M.is_safe() then
@@ -113,7 +114,7 @@ end
 --- Runs a step like |now()|, but after a delay.
 ---@param delay_ms integer
 ---@param step fun()
----@return fun() cancel May run twice, and after the step.
+---@return fun() cancel Idempotent. May also be called after the step.
 function M.after(delay_ms, step)
   local is_cancelled = false
   vim.defer_fn(function()
@@ -130,7 +131,7 @@ function M.after(delay_ms, step)
   end
 end
 
---- Returns a function that runs a step soon, once for all calls until then.
+--- Returns a function that runs a step after a delay. All calls during the delay together run the step once.
 ---@param step fun()
 ---@param delay_ms? integer Default: in the next tick.
 ---@return fun()

@@ -9,7 +9,7 @@ local COMMAND = vim.keycode("<Cmd>")
 local keys = vim.api.nvim_create_namespace("gemini-bridge.user-action")
 local GROUP = "gemini-bridge.user-action"
 
---- Commands that run other commands. If they close a window, the user has not decided on the window's buffer.
+--- Commands that run other commands. A window that they close does not count as closed by the user.
 local BULK = {
   argdo = true,
   bufdo = true,
@@ -22,14 +22,14 @@ local BULK = {
   tabdo = true,
   windo = true,
 }
---- Commands that delete buffers. With a range, a count or names they count as bulk commands.
+--- Commands that delete buffers. They count as bulk commands only with a range, a count or names.
 local DELETES = { bdelete = true, bunload = true, bwipeout = true }
 
 local watchers = 0
 --- Whether a key or command of the user is being executed.
 local is_acting = false
---- Window and tab page with the focus when the user pressed the last key. When |WinClosed| fires for the last window of
---- a tab page, Neovim has already left both.
+--- Window and tab page that had the focus when the user pressed the last key. |WinClosed| cannot determine them: for
+--- the last window of a tab page, Neovim has already moved the focus elsewhere.
 local focus = { win = 0, tab = 0 }
 --- Whether the current command line or mapping contains a bulk command.
 local is_bulk = false
@@ -50,7 +50,8 @@ local function note(commands)
   is_bulk = vim.iter(commands):any(is_bulk_command)
 end
 
---- Notes an action of the user. The action ends in the next tick, so that timers and scheduled callbacks do not count.
+--- Remembers until the next tick that the user is acting. What timers and scheduled callbacks do later does not count
+--- as an action of the user.
 local function acts()
   focus = { win = vim.api.nvim_get_current_win(), tab = vim.api.nvim_get_current_tabpage() }
   if is_acting then
@@ -68,9 +69,10 @@ function M.is_direct()
   return not vim.fn.expand("<stack>"):find("..", 1, true)
 end
 
---- Whether the user is closing a window in the current tab page by a key or command. A function, script or autocommand
---- does not count. A mapping to Lua closes only the window with the focus, and unloads no buffer before. Other Lua code
---- is a plugin and does not count. Must be called directly in the callback of |WinClosed|.
+--- Whether it is the user who is closing a window in the current tab page, by a key or command. Functions, scripts and
+--- autocommands do not count. Lua code counts as a mapping of the user only if it closes the window with the focus and
+--- has unloaded no buffer before; other Lua code counts as a plugin. Must be called directly in the callback of
+--- |WinClosed|, because it inspects the call stack.
 ---@param win integer
 ---@return boolean
 function M.closes(win)
@@ -84,7 +86,7 @@ function M.closes(win)
 end
 
 --- Starts to watch keys and commands. Several callers can watch at the same time.
----@return fun() stop May run twice.
+---@return fun() stop Idempotent.
 function M.watch()
   watchers = watchers + 1
   if watchers == 1 then
@@ -112,7 +114,8 @@ function M.watch()
         has_unloaded = is_acting
       end,
     })
-    -- `:q` always counts, because `nvim --remote-send` and RPC clients type no keys.
+    -- `:q` counts even if no key was typed, because `nvim --remote-send` and RPC clients act for the user without
+    -- typing.
     vim.api.nvim_create_autocmd("QuitPre", { group = group, callback = acts })
   end
   local stopped = false

@@ -24,7 +24,8 @@ local function join(parts, width)
     :join(""))
 end
 
---- Joins parts to a text that fits. First shortens the part with a `shorten` function, then leaves out parts by rank.
+--- Joins parts to a text that fits. If there is too little room, first shortens the part that has a `shorten` function,
+--- then leaves out parts, the lowest rank first.
 ---@param parts gemini_bridge.BarPart[]
 ---@param width integer Width of the window in screen cells.
 ---@return string # For 'winbar'.

@@ -20,7 +20,7 @@ local PLAIN = {
   "winfixheight",
 }
 
---- Windows that the plugin is closing, not the user.
+--- Windows that are being closed by the plugin, not by the user.
 ---@type table<integer, true>
 local closing = {}
 
@@ -33,7 +33,7 @@ function M.set(win, options)
   end
 end
 
---- Returns the window's own values of some options.
+--- Returns the window-local values of some options.
 ---@param win integer
 ---@param names table<string, any> By name of the option; the values do not matter.
 ---@return table<string, any>
@@ -45,7 +45,7 @@ function M.options(win, names)
   return values
 end
 
---- Resets the options that a window has inherited from a terminal or a list.
+--- Resets the options that a window has inherited from a terminal or a list to their global values.
 ---@param win integer
 function M.make_plain(win)
   for _, name in ipairs(PLAIN) do
@@ -87,7 +87,7 @@ function M.end_undo_step()
   vim.cmd("noautocmd let &l:undolevels = &l:undolevels")
 end
 
---- Restores the current directory, because with 'autochdir' it changes when windows in other tab pages open or close.
+--- Restores the current directory. With 'autochdir', it changes when a window in another tab page opens or closes.
 ---@param directory string
 function M.stay_in(directory)
   if vim.fn.getcwd() ~= directory then
@@ -95,8 +95,8 @@ function M.stay_in(directory)
   end
 end
 
---- Closes the floats of another tab page before the last ordinary window of that tab page closes. Otherwise, Neovim
---- 0.10 crashes.
+--- If a window is the last ordinary window of another tab page, closes the floats of that tab page first. Otherwise,
+--- Neovim 0.10 would crash when the window closes.
 ---@param win integer Window that closes next.
 local function close_floats_first(win)
   local tab = vim.api.nvim_win_get_tabpage(win)
@@ -138,7 +138,7 @@ local function detach_servers(buf)
   end
 end
 
---- Deletes a buffer, even if an autocommand fails. May run twice.
+--- Deletes a buffer, even if an autocommand fails. Idempotent.
 ---@param buf integer
 function M.delete_buffer(buf)
   detach_servers(buf)
@@ -150,7 +150,8 @@ function M.delete_buffer(buf)
   end
 end
 
---- Deletes a buffer by name. A session that was saved while the plugin had windows restores such buffers.
+--- Deletes a leftover buffer by name. Neovim creates such buffers when it restores a session that was saved while the
+--- plugin had windows.
 ---@param name string
 function M.delete_restored(name)
   if vim.fn.bufexists(name) == 1 then
@@ -162,8 +163,8 @@ function M.delete_restored(name)
   end
 end
 
---- Calls a function that creates a window or buffer. If an autocommand fails, the window or buffer exists nevertheless,
---- and is removed.
+--- Calls a function that creates a window or buffer. If an autocommand fails, removes what was created nevertheless,
+--- and returns the error.
 ---@param list fun(): integer[] Returns all handles.
 ---@param remove fun(handle: integer)
 ---@param create fun(...): integer
@@ -231,8 +232,8 @@ function M.open(buf, config)
   return win
 end
 
---- Opens a buffer in a new tab page after the current one. Uses a temporary float, so that focus and mode (even Visual
---- mode) do not change.
+--- Opens a buffer in a new tab page after all others. Uses a temporary float for this, so that neither the focus nor
+--- the mode changes (not even Visual mode).
 ---@param buf integer
 ---@return integer tab, integer win
 function M.open_tab(buf)
@@ -251,7 +252,8 @@ function M.open_tab(buf)
     tab, win = vim.api.nvim_get_current_tabpage(), vim.api.nvim_get_current_win()
   end)
   M.close(float)
-  -- Without this, the windows of the current tab page would cover the command line if the tab line is new.
+  -- Makes Neovim resize the windows of the current tab page if the tab line has just appeared. Otherwise, they would
+  -- cover the command line.
   vim.cmd("noautocmd let &showtabline = &showtabline")
   M.stay_in(directory)
   if not ok then

@@ -1,4 +1,4 @@
---- Links the extension in a CLI with the CLI's own command, removes the link, and reads its state.
+--- Installs the extension in a CLI as a link, by the CLI's own command. Also removes the link, and reads its state.
 local clis = require("gemini-bridge.config.clis")
 local config = require("gemini-bridge.config")
 local notify = require("gemini-bridge.notify")
@@ -10,8 +10,8 @@ local NAME = "gemini-bridge"
 local LINK_TIMEOUT_MS = 60000
 
 local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/lua/gemini%-bridge/")
---- The folder of the extension. Also the current directory of the CLI when it links the extension: with folder trust,
---- linking makes the CLI trust its current directory, which must not be a folder of the user.
+--- The folder of the extension. The CLI also runs in this folder when it links the extension, because a CLI with folder
+--- trust then trusts its current directory. That directory must not be a folder of the user.
 local folder = root .. "/extension"
 
 --- Arguments and input with which each kind of CLI links the extension without asking.
@@ -28,8 +28,8 @@ function M.is_possible(cli)
   return KINDS[cli.like] ~= nil
 end
 
---- Returns the start of a command line of the CLI, such as `node gemini.js`: the command of `:Gemini` without options.
---- If `:Gemini` starts another program, returns the CLI's own program.
+--- Returns the program of the CLI and the words before it, such as `node gemini.js`. Takes them from the command of
+--- `:Gemini` or, if that command starts another program, from the CLI's own command.
 ---@param cli gemini_bridge.Cli
 ---@return string[]
 function M.program(cli)
@@ -151,12 +151,12 @@ local function run(cli, args, done)
   end
 end
 
---- Removes a link whose folder is gone. At each start, the CLI warns about such a link, but does not remove the link.
+--- Removes a link whose folder is gone, because the CLI only warns about such a link at each start.
 ---@param cli gemini_bridge.Cli
 ---@return boolean removed
 local function remove_dead_link(cli)
   local store, record = paths(cli)
-  -- Keeps a folder that contains anything besides the record of the link.
+  -- Deletes only the record of the link. Its folder is deleted only if nothing else is in it.
   return M.state(cli) == "gone" and vim.uv.fs_unlink(record) ~= nil and vim.uv.fs_rmdir(store) ~= nil
 end
 

@@ -1,7 +1,7 @@
---- Offers to install the extension before the start of a CLI that needs the extension for its hooks.
+--- Before the start of a CLI that needs the extension for its hooks, offers to install the extension.
 ---
---- This decision is made in Lua, because the question must be open before `:Gemini` returns. Otherwise, keys that the
---- user has typed ahead would answer the question.
+--- Lua decides whether to ask, because the question must be open before `:Gemini` returns. If the question opened
+--- later, keys that the user has typed ahead would answer it.
 local choose = require("gemini-bridge.editor.choose")
 local config = require("gemini-bridge.config")
 local link = require("gemini-bridge.extension.link")
@@ -16,11 +16,11 @@ local INSTALL, NOT_NOW, NEVER = "Install the extension", "Not now", "Never"
 ---@type table<string, true>
 local postponed = {}
 
---- Callbacks of starts that wait until the user has answered and the extension is linked, by name of the CLI.
+--- By name of the CLI: callbacks of its starts that wait until the user has answered and the extension is linked.
 ---@type table<string, fun()[]>
 local waiting = {}
 
---- Returns the file with the CLIs for which the user has answered "Never", one name per line.
+--- Returns the path of the file that lists the CLIs for which the user has answered "Never", one name per line.
 ---@return string
 local function never_file()
   return vim.fs.joinpath(vim.fn.stdpath("state"), "gemini-bridge", "no-extension")
@@ -56,9 +56,9 @@ function M.forget_answer(name)
   end
 end
 
---- Whether a CLI gets hooks and tools only from the extension. The other source is a file with system defaults. Since
---- 0.60, Gemini CLI ignores such a file if users other than root may change it. For derived CLIs, the path of the file
---- is unknown.
+--- Whether a CLI gets hooks and tools only from the extension. Otherwise, it gets them from a file with system
+--- defaults. That works only for Gemini CLI itself, because the path of the file is unknown for derived CLIs, and only
+--- for root, because Gemini CLI 0.60 and later ignores a file that other users may change.
 ---@param cli gemini_bridge.Cli
 ---@return boolean
 local function needs_extension(cli)
@@ -86,7 +86,7 @@ local function ask(cli, go)
   end)
 end
 
---- Runs a step, then `go`, then each other start of this CLI that was requested during the step.
+--- Runs a step, then `go`, then the callbacks of all other starts of this CLI that were requested during the step.
 ---@param step fun(cli: gemini_bridge.Cli, go: fun())
 ---@param cli gemini_bridge.Cli
 ---@param go fun()
@@ -101,7 +101,7 @@ local function run_once(step, cli, go)
   end)
 end
 
---- Calls `go` when the extension is linked or declined. May ask the user first, see the option `extension`.
+--- Asks the user about the extension or links it if necessary (see the option `extension`), then calls `go`.
 ---@param cli gemini_bridge.Cli
 ---@param program string Program of the command line that will run.
 ---@param go fun() Called once.

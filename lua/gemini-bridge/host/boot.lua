@@ -1,7 +1,7 @@
 --- Collects the data that a host receives when it attaches: options, workspace, and state of earlier hosts.
 local M = {}
 
---- Unique id of this Neovim. The process id alone may be reused.
+--- Id of this Neovim process. Contains the time, because a later process may get the same process id.
 local INSTANCE = ("%d-%d"):format(vim.fn.getpid(), os.time())
 
 --- Returns the fields of a CLI that the host needs. Only terminals use the other fields.
@@ -28,8 +28,9 @@ function M.make()
   local server = options.server
   local parent = vim.uv.os_getppid()
   return {
-    -- In :terminal, the CLI regards the grandparent of its shell as the editor: the parent of this process. If that
-    -- parent is init, as in a container, the CLI regards the parent of its shell as the editor: this process.
+    -- The process that a CLI in :terminal regards as the editor: the grandparent of its shell, which is the parent of
+    -- this Neovim. If that grandparent is init, as in a container, the CLI takes the parent of its shell, which is this
+    -- Neovim.
     idePid = parent > 1 and parent or vim.fn.getpid(),
     editorPid = vim.fn.getpid(),
     clis = vim.tbl_map(for_host, require("gemini-bridge.config.clis").all()),

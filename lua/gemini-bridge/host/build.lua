@@ -12,7 +12,7 @@ local directory = vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, "S").source:s
 local bundle = dofile(directory .. "/bundle.lua")
 local root = bundle.root
 
---- File with the hash of the lock file from which the packages were installed.
+--- File with the hash that package-lock.json had when the packages were installed.
 local packages_stamp = root .. "/node_modules/.gemini-bridge.sha256"
 
 --- Whether a build is running. Two runs of `npm ci` in one folder would interfere.
@@ -36,7 +36,7 @@ end
 --- Determines the version of a Node program.
 ---@param node string
 ---@param answer fun(version?: string, problem?: string) Called on Neovim's main loop with a version such as "20.20.2".
----If the program is not Node or too old, called with the problem and what to do.
+---If the program is not Node, or is too old, called with the problem and what to do.
 function M.node_version(node, answer)
   if vim.fn.executable(node) == 0 then
     return answer(
@@ -77,7 +77,8 @@ end
 ---@param node string
 local function steps(node)
   local list = {}
-  -- A developer's checkout already contains the packages for the build. `npm ci --omit=dev` would remove all others.
+  -- Installs nothing in a developer's checkout: it already contains the packages for the build, and `npm ci --omit=dev`
+  -- would remove all others.
   local for_developers = vim.uv.fs_stat(root .. "/node_modules/tap") ~= nil
   if not for_developers and bundle.read(packages_stamp) ~= bundle.hash({ root .. "/package-lock.json" }) then
     list[1] = {
@@ -144,8 +145,8 @@ local function run_steps(list, path, progress, done)
   run(1)
 end
 
---- Starts a build and returns at once, because lazy.nvim calls this in its own loop. Calls `progress` and `done` on
---- Neovim's main loop.
+--- Starts a build and returns at once, because lazy.nvim calls this function in its own loop and must not be blocked.
+--- Calls `progress` and `done` on Neovim's main loop.
 ---@param progress fun(message: string)
 ---@param done fun(problem?: string) nil on success, else the problem and what to do.
 ---@param node? string The Node program. Default: "node".

@@ -1,4 +1,5 @@
---- Builds the Node part (`:GeminiBuild`). Offers a necessary build or restart when the user starts to use the bridge.
+--- Builds the Node part (`:GeminiBuild`). When the user starts to use the bridge, offers a build or a restart if one is
+--- necessary.
 local bundle = require("gemini-bridge.host.bundle")
 local choose = require("gemini-bridge.editor.choose")
 local config = require("gemini-bridge.config")
@@ -17,9 +18,9 @@ local RESTART = { "Restart and continue", "Not now" }
 --- The last build for which the user was offered a restart.
 local offered ---@type string?
 
---- Builds in the background, and reports each step or a failure to the user.
----@param done? fun() Called after the build. Default: restarts a running bridge, and starts a bridge whose start failed
----because it was not built.
+--- Builds in the background. Reports each step, and a failure if there is one, to the user.
+---@param done? fun() Called after the build. Default: restarts a running bridge, or starts the bridge if its
+---start failed because the Node part was not built.
 function M.rebuild(done)
   local build = require("gemini-bridge.host.build")
   local was_missed = status.get().error ~= nil and status.get().error == bundle.problem()
@@ -63,8 +64,8 @@ function M.build(go)
   offer_build(state, go)
 end
 
---- Calls `go`. If the running bridge predates the latest build, first asks whether to restart the bridge. Asks once for
---- each build.
+--- Calls `go`. If the running bridge is older than the latest build, first asks whether to restart the bridge, but only
+--- once for each build.
 ---@param go fun()
 function M.restart(go)
   local running = status.get().build

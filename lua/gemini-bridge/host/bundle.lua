@@ -7,16 +7,16 @@ local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/
 local bundle = root .. "/dist/gemini-bridge.cjs"
 local stamp = root .. "/dist/sources.sha256"
 
---- Added to a modification time before it is set, because the system may round it down.
+--- Added to a modification time before setting it, because the system may round the time down.
 local TIME_PRECISION_S = 0.001
 
 ---@alias gemini_bridge.BundleState "missing"|"stale"|"current"
 
---- The folder of the plugin. A release has the bundle, but no sources.
+--- The folder of the plugin, and whether the plugin is a release: a release contains the bundle, but no sources.
 M.root = root
 M.is_release = vim.uv.fs_stat(root .. "/src") == nil
 
---- Returns the content of a file; empty if it is missing.
+--- Returns the content of a file, or "" if the file is missing.
 ---@param path string
 ---@return string
 function M.read(path)
@@ -41,7 +41,7 @@ local function sources()
   return paths
 end
 
---- Hashes several files.
+--- Returns one hash for several files.
 ---@param paths string[]
 ---@return string
 function M.hash(paths)
@@ -50,7 +50,7 @@ function M.hash(paths)
   end, paths)))
 end
 
---- Returns the modification time of a file; 0 if it is missing.
+--- Returns the modification time of a file, or 0 if the file is missing.
 ---@param path string
 ---@return number seconds
 local function written(path)
@@ -59,8 +59,8 @@ local function written(path)
 end
 
 --- Determines the state of the bundle. Compares modification times first, because hashing the sources takes some
---- milliseconds. After a copy or checkout, the sources may be newer but unchanged. In this case, also updates the time
---- of the stamp, so that the sources are not hashed again.
+--- milliseconds. Sources that are newer than the stamp may still be unchanged, for example after a checkout. If so,
+--- updates the time of the stamp, so that the sources are not hashed again.
 ---@return gemini_bridge.BundleState
 local function look()
   if not vim.uv.fs_stat(bundle) then
@@ -76,7 +76,7 @@ local function look()
   elseif M.built() ~= M.hash(paths) then
     return "stale"
   end
-  -- The current time would be wrong: a source that is written meanwhile must be newer than the stamp.
+  -- Does not use the current time, because a source that was written during this check must stay newer than the stamp.
   vim.uv.fs_utime(stamp, newest + TIME_PRECISION_S, newest + TIME_PRECISION_S)
   return "current"
 end
@@ -95,7 +95,7 @@ function M.state()
   return known
 end
 
---- Returns the hash of the sources of the bundle.
+--- Returns the hash of the sources from which the bundle was built.
 ---@return string
 function M.built()
   return vim.trim(M.read(stamp))

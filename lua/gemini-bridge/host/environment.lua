@@ -5,15 +5,15 @@ local M = {}
 ---@type table<string, string|false>
 local before = {}
 
---- Variables only for CLIs in Neovim's terminals.
+--- Variables that only CLIs get, in addition to Neovim's environment.
 ---@type table<string, string>
 local clis = {}
 
---- Arguments for CLIs of `:Gemini`, by name of the CLI.
+--- Arguments that `:Gemini` adds for a CLI, by name of the CLI.
 ---@type table<string, string[]>
 local arguments = {}
 
---- Variables for CLIs of `:Gemini`, by name of the CLI.
+--- Variables that `:Gemini` sets for a CLI, by name of the CLI.
 ---@type table<string, table<string, string>>
 local variables = {}
 
@@ -24,7 +24,7 @@ local function remember(name)
   end
 end
 
---- Sets variables while the bridge runs.
+--- Sets and removes the environment variables of a running bridge. `M.restore` reverts this.
 ---@param params gemini_bridge.calls.set_environment
 function M.set(params)
   clis, arguments, variables = params.clis, params.arguments, params.variables
@@ -92,7 +92,8 @@ function M.variables(cli)
   return found
 end
 
---- Returns the variables and their values while the bridge runs. "" stands for an unset variable.
+--- Returns the variables that the running bridge has set or removed, with their current values. "" stands for a removed
+--- variable.
 ---@return table<string, string>
 function M.of_bridge()
   local values = {}
@@ -102,7 +103,7 @@ function M.of_bridge()
   return values
 end
 
---- Restores the previous values. May run twice.
+--- Restores the previous values. Idempotent.
 function M.restore()
   for name, value in pairs(before) do
     vim.env[name] = value or nil

@@ -3,10 +3,10 @@ local lifecycle = require("gemini-bridge.host.lifecycle")
 
 local M = {}
 
---- Starts the bridge. Returns at once. Does nothing if the bridge is running.
+--- Starts the bridge. Returns at once. A running bridge only writes its discovery files again.
 function M.start()
   lifecycle.start()
-  -- Loads the module for the host's calls while Node starts.
+  -- Loads the module that answers the host's calls now, while Node is still starting.
   vim.schedule(function()
     require("gemini-bridge.host.rpc")
   end)

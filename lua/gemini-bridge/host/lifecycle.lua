@@ -8,9 +8,9 @@ local M = {}
 
 --- Maximum number of consecutive restarts.
 local MAX_RESTARTS = 5
---- Delay before the first restart. Doubles each time.
+--- Delay before the first restart. Doubles with each further restart.
 local FIRST_DELAY_MS = 100
---- Time after which a running host counts as healthy, and the number of restarts is reset.
+--- A host that has run for this time counts as healthy: if it ends, restarts are counted from 0 again.
 local HEALTHY_AFTER_MS = 60000
 --- Time for a host to end by itself before it is killed.
 local STOP_TIMEOUT_MS = 1500
@@ -32,8 +32,8 @@ local start_again = false
 --- Maximum size of a discovery file. A larger file is not from this plugin.
 local MAX_SIZE_BYTES = 1000000
 
---- Whether a discovery file contains a token of this bridge. If its name contains no process id, the file may belong to
---- another editor.
+--- Whether a discovery file belongs to this bridge, that is, contains one of its tokens. A file without a process id in
+--- its name may belong to another editor.
 ---@param path string
 ---@return boolean
 local function is_ours(path)
@@ -50,27 +50,27 @@ local function is_ours(path)
   end)
 end
 
---- Deletes the discovery files of a host that can no longer do so itself. May run twice.
+--- Deletes the discovery files of a host that can no longer delete them itself. Idempotent.
 local function remove_discovery_files()
   for _, path in ipairs(status.get().discoveryFiles or {}) do
     if is_ours(path) then
       vim.uv.fs_unlink(path)
     end
-    -- Removes the draft of a host that was killed while it wrote.
+    -- Removes the temporary file that is left if the host was killed while writing the discovery file.
     vim.uv.fs_unlink(vim.fs.joinpath(vim.fs.dirname(path), ("." .. vim.fs.basename(path) .. ".tmp")))
   end
 end
 
---- Saves the texts of undelivered prompts, because the host has ended. May run twice.
+--- Called when the host has ended: saves the texts of undelivered prompts. Idempotent.
 local function abandon_prompts()
-  -- Do not load the module only to find no prompts.
+  -- If the module is not loaded, there are no prompts.
   local outbox = package.loaded["gemini-bridge.prompt.outbox"]
   if outbox then
     outbox.abandon()
   end
 end
 
---- Removes everything that must not outlive a host. May run twice.
+--- Removes everything that must not outlive a host. Idempotent.
 local function clean_up()
   remove_discovery_files()
   require("gemini-bridge.host.environment").restore()
@@ -78,7 +78,7 @@ local function clean_up()
   abandon_prompts()
 end
 
---- Cleans up after the bridge has stopped for good.
+--- Cleans up when the bridge has stopped and is not restarted automatically.
 ---@param problem? string
 local function stopped(problem)
   require("gemini-bridge.review.requests").close_all("stopped")
@@ -89,7 +89,7 @@ local function stopped(problem)
   require("gemini-bridge.context.snapshot_debounce").untrack()
   require("gemini-bridge.changes.changes").clear()
   require("gemini-bridge.model.published_diagnostics").untrack()
-  -- Do not load the module only to close it.
+  -- If the module is not loaded, there is nothing to close.
   if package.loaded["gemini-bridge.model"] then
     require("gemini-bridge.model").close()
   end
@@ -126,7 +126,7 @@ local function recover(last, ended, reason)
   local waiting = { state = "starting", workspace = {}, clients = {} }
   status.set(waiting)
   vim.defer_fn(function()
-    -- Otherwise, the user has stopped or restarted the bridge meanwhile.
+    -- If the status is another one, the user has stopped or restarted the bridge meanwhile.
     if status.get() == waiting then
       M.spawn()
     end
@@ -148,7 +148,7 @@ local function on_end(ended, reason)
   local last = status.get()
   clean_up()
   if vim.v.exiting ~= vim.NIL then
-    -- Neovim is exiting and ends its processes.
+    -- Neovim is exiting and has ended the process itself: this is no crash.
     return
   end
   if not ended.stopping then
@@ -161,7 +161,7 @@ local function on_end(ended, reason)
   end
 end
 
---- Starts a host process. The result arrives later as a status.
+--- Starts a host, which reports its status later.
 function M.spawn()
   starts = starts + 1
   local this = { start = starts, stopping = false, started_at = vim.uv.now() }
@@ -175,7 +175,7 @@ function M.spawn()
   host = this
 end
 
---- Starts the bridge. Returns at once. A running bridge writes its discovery files again.
+--- Starts the bridge. Returns at once. A running bridge only writes its discovery files again.
 function M.start()
   if host and host.stopping then
     start_again = true
@@ -193,7 +193,7 @@ function M.start()
   require("gemini-bridge.context.snapshot_debounce").track()
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = vim.api.nvim_create_augroup("gemini-bridge.host", {}),
-    -- A hanging host would not remove its discovery files.
+    -- Also cleans up after a host that hangs and cannot remove its discovery files itself.
     callback = clean_up,
   })
 end
@@ -227,7 +227,7 @@ function M.stop()
   end, STOP_TIMEOUT_MS)
 end
 
---- Whether a start is the latest. Calls for earlier starts are refused.
+--- Whether a start is the latest one. Calls that belong to earlier starts are refused.
 ---@param start integer
 ---@return boolean
 function M.is_current(start)
@@ -258,7 +258,7 @@ end
 ---@param new gemini_bridge.HostStatus
 function M.on_status(new)
   if new.state ~= "stopped" then
-    -- After Lua has requested a stop, the host may still report an earlier state.
+    -- After a stop was requested, the host may still report that it is starting or running: the state stays "stopping".
     new.state = host and host.stopping and "stopping" or new.state
     local is_new = new.state == "running" and status.get().state ~= "running"
     status.set(new)
@@ -275,7 +275,7 @@ function M.on_status(new)
     return
   end
   host.stopping = true
-  -- A private host is about to exit. The state becomes "stopped" after the cleanup.
+  -- The state becomes "stopped" only after the cleanup. For a private host, this happens when its process exits.
   status.set(vim.tbl_extend("force", status.get(), { state = "stopping", error = new.error }))
   if not host.job then
     on_end(host, "stopped")

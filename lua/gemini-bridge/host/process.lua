@@ -10,7 +10,7 @@ local MAX_STDERR_LINES = 40
 --- Polling interval for the standard host.
 local WATCH_INTERVAL_MS = 500
 
---- The remote plugin's entry: the same file in both kinds of host.
+--- The file that both kinds of host load: the entry of the remote plugin.
 local entry = bundle.root .. "/rplugin/node/gemini-bridge/index.js"
 
 --- Returns in a few words why a process ended.
@@ -19,7 +19,7 @@ local entry = bundle.root .. "/rplugin/node/gemini-bridge/index.js"
 ---@return string
 local function exit_reason(code, stderr)
   for _, line in ipairs(stderr) do
-    -- V8 prints a page of addresses after this line.
+    -- This line has the reason. After it, V8 prints a page of addresses.
     if vim.startswith(line, "FATAL ERROR") then
       return line
     end
@@ -44,7 +44,7 @@ local function spawn_private(on_exit)
   local node = config.get().node
   local ok, job = pcall(vim.fn.jobstart, { node, entry }, {
     rpc = true,
-    -- Neovim's current directory may have been deleted. Node cannot start in a deleted directory.
+    -- Not Neovim's current directory, because it may have been deleted, and Node cannot start in a deleted directory.
     cwd = bundle.root,
     -- Makes glibc return freed memory to the system. Otherwise a review of 10 MB would leave 50 MB behind. Other C
     -- libraries ignore these variables.
@@ -69,7 +69,7 @@ end
 ---@param start integer
 ---@return string? problem
 local function spawn_shared(start)
-  -- Calls the function without exists(), because the function is defined only by its first call.
+  -- Does not check the function with exists() first, because Neovim defines it only when it is first called.
   local ok, err = pcall(vim.fn.GeminiBridgeStart, start)
   if not ok and tostring(err):find("E117", 1, true) then
     return "host = 'shared' needs the npm package neovim, :UpdateRemotePlugins and a restart; see :GeminiDoctor"
@@ -82,7 +82,7 @@ end
 --- Polls whether the standard host is running, because its end fires no event.
 ---@param pid integer
 ---@param on_exit fun() Called once.
----@return fun() stop May run twice.
+---@return fun() stop Idempotent.
 function M.watch(pid, on_exit)
   local timer = assert(vim.uv.new_timer())
   local function stop()

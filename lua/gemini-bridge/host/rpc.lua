@@ -16,7 +16,7 @@ local turns = require("gemini-bridge.turns.turns")
 
 local M = {}
 
---- Lazy-loads a function.
+--- Returns a function that loads its module only when it is called.
 ---@param module string
 ---@param name string Name of the function.
 ---@return fun(params: table): any
@@ -26,7 +26,7 @@ local function lazy(module, name)
   end
 end
 
---- The functions for all calls.
+--- The function that handles each call, by name of the call.
 ---@type table<string, fun(params: table): any>
 local calls = {
   attach = lifecycle.attached,
@@ -68,7 +68,8 @@ local calls = {
   screen_type = lazy("prompt.screen", "type"),
 }
 
---- Removes null values, with which Node represents undefined values. In Lua, `vim.NIL` counts as true.
+--- Removes null values, which stand for undefined values in Node. In Lua, they would be `vim.NIL`, which counts as
+--- true.
 ---@param value any
 ---@return any
 local function without_nulls(value)
@@ -84,7 +85,8 @@ local function without_nulls(value)
   return value
 end
 
---- Runs one call of the host. Never raises an error, which would be shown as a traceback or be lost.
+--- Runs one call of the host. Returns an error instead of raising it, because a raised error would be lost or shown as
+--- a traceback.
 ---@param name string
 ---@param params table
 ---@param start? integer Number of the start that the host serves. Only set by the standard host, which serves several.
@@ -105,7 +107,7 @@ function M.call(name, params, start)
   end
   local ok, result = pcall(call, params)
   if ok then
-    -- Without a result, the table would be empty and reach Node as a list.
+    -- `vim.NIL` instead of nil, because an empty table would reach Node as a list.
     return { result = result == nil and vim.NIL or result }
   end
   return { error = scheduler.reason(result) }

@@ -1,5 +1,5 @@
---- Selects the most severe diagnostics of files. Works in short slices and sends only the selected diagnostics, because
---- there may be a hundred thousand of them.
+--- Selects the most severe diagnostics of files. There may be a hundred thousand diagnostics, so the work lets the
+--- editor handle keys regularly, and only the selected diagnostics are sent.
 local disk = require("gemini-bridge.disk.path")
 local published = require("gemini-bridge.model.published_diagnostics")
 local snapshot = require("gemini-bridge.context.snapshot")
@@ -8,10 +8,10 @@ local workspace_diagnostics = require("gemini-bridge.model.workspace_diagnostics
 
 local M = {}
 
---- Number of diagnostics in a slice of the work.
+--- Number of diagnostics that are processed at once, without letting the editor handle keys.
 local SLICE_LENGTH = 500
 
---- Converts a byte column to a 1-based character in UTF-16 units.
+--- Converts a byte column to a 1-based column in UTF-16 units.
 ---@param line string?
 ---@param col integer 0-based.
 ---@return integer
@@ -43,7 +43,8 @@ local function describe(problem)
   local is_loaded = buf and vim.api.nvim_buf_is_loaded(buf)
   local line = is_loaded and vim.api.nvim_buf_get_lines(buf, diagnostic.lnum, diagnostic.lnum + 1, false)[1]
     or nil
-  -- The server's column, usually in UTF-16 units. Neovim's own column counts bytes.
+  -- If the file is not loaded, takes the server's column, usually in UTF-16 units: without the text, Neovim's byte
+  -- column cannot be converted.
   local exact = not is_loaded and vim.tbl_get(diagnostic, "user_data", "lsp", "range", "start", "character")
   return {
     path = path,
@@ -82,7 +83,7 @@ local function insert(first, problem, room)
   end
 end
 
---- A slice of a list of diagnostics.
+--- A part of a list of diagnostics of one file, which starts at the index `from`.
 ---@class gemini_bridge.ProblemSlice
 ---@field path string
 ---@field order integer

@@ -11,20 +11,20 @@ local M = {}
 local MAX_FILE_SIZE = 1024 * 1024
 --- Time that the user's configuration gets to attach a language server to a new buffer (milliseconds).
 local ATTACH_TIME_MS = 500
---- Time after the last question about a hidden buffer until it is unloaded.
+--- A hidden buffer is unloaded if there was no question about it for this time.
 local UNLOAD_DELAY_MS = 60000
 --- Maximum number of hidden buffers. The least recently used buffer is unloaded first.
 local MAX_HIDDEN = 100
---- Maximum number of entries of a quickfix list that is searched. A longer list counts as containing the buffer.
+--- Maximum length of a quickfix list that is searched for a buffer. A longer list is assumed to contain the buffer.
 local MAX_SEARCHED = 1000
 
 ---@class gemini_bridge.Hidden
----@field is_own boolean Whether this module has created the buffer. Otherwise, a quickfix list may use it, for example.
+---@field is_own boolean Whether this module has created the buffer. An older buffer may be used by a quickfix list.
 ---@field timer uv.uv_timer_t
 ---@field read_at number Milliseconds.
 ---@field group integer
 
---- Buffers that this module has loaded and that no window has shown.
+--- Buffers that this module has loaded and that no window has shown since.
 ---@type table<integer, gemini_bridge.Hidden>
 local hidden = {}
 
@@ -38,7 +38,8 @@ local function let_go(buf)
   end
 end
 
---- Whether a quickfix list may contain a buffer. If the buffer were wiped out, entries of the list would fail (E92).
+--- Whether a quickfix or location list may have entries for a buffer. If the buffer were wiped out, these entries would
+--- fail (E92).
 ---@param buf integer
 ---@return boolean
 local function is_in_quickfix(buf)
@@ -114,13 +115,13 @@ local function read(path)
   elseif stat.size > MAX_FILE_SIZE then
     error("the file is too large to be opened in the background: ask the user to open it", 0)
   elseif reload.is_read_by_autocommand(path) then
-    -- The autocommand may run a program, such as one that lists an archive.
+    -- Does not trigger the autocommand, because it may run a program, for example to list an archive.
     error("only a plugin can read this file: ask the user to open it", 0)
   end
   make_room()
   local others = vim.api.nvim_list_bufs()
   local buf = vim.fn.bufadd(path)
-  -- If the file had a swap file, another Neovim that opens the file would ask the user.
+  -- Creates no swap file, because another Neovim would ask the user about it when it opens the file.
   swapfile.load_without(buf)
   if not vim.api.nvim_buf_is_loaded(buf) then
     error("the file cannot be opened", 0)
@@ -142,8 +143,8 @@ local function read(path)
   return buf
 end
 
---- Waits until a server that supports the method is attached to a buffer, or until no such server is expected. Then
---- answers with the servers.
+--- Answers with the servers of a buffer that support a method. If there is none yet, first waits for as long as one may
+--- still attach.
 ---@param buf integer
 ---@param params { method: string, line?: integer, timeout: integer }
 ---@param is_new boolean
@@ -184,8 +185,8 @@ function M.current(path)
   return disk.buffer(path)
 end
 
---- Returns the buffer of a file, and loads the file if necessary. Must run in a step of the scheduler. Raises the
---- reason if the file cannot be loaded.
+--- Returns the buffer of a file, and loads the file if necessary. Must run in a step of the scheduler. Raises an error
+--- with the reason if the file cannot be loaded.
 ---@param path string Absolute.
 ---@return integer buf
 function M.load(path)
@@ -221,7 +222,7 @@ function M.hand_over(buf)
   end
 end
 
---- Unloads all hidden buffers. May run twice.
+--- Unloads all hidden buffers. Idempotent.
 function M.close()
   for buf in pairs(hidden) do
     unload(buf)

@@ -1,4 +1,4 @@
---- Applies edits of language servers to buffers, each in one undo step. The host writes the files.
+--- Applies edits of language servers to buffers. All edits of one buffer are one undo step. The host writes the files.
 local apply = require("gemini-bridge.disk.apply_differences")
 local disk = require("gemini-bridge.disk.path")
 local documents = require("gemini-bridge.model.documents")
@@ -16,7 +16,7 @@ local PAUSE_MS = 1
 --- Options that affect how a buffer is written.
 local OPTIONS = { "fileencoding", "fileformat", "endofline", "bomb", "binary" }
 
---- Returns the context for requests of edits: the indentation, and the diagnostics of a line.
+--- Answers with the data that a request for edits contains: the indentation, and the diagnostics of a line.
 ---@param params gemini_bridge.questions.edit_context
 ---@param answer gemini_bridge.Answer
 function M.context(params, answer)
@@ -36,7 +36,7 @@ function M.context(params, answer)
   })
 end
 
---- Whether a file was written after this time, or does not exist.
+--- Whether a file was written after a time, or does not exist.
 ---@param path string
 ---@param since number Unix milliseconds.
 ---@return boolean
@@ -56,7 +56,7 @@ local function has_changed(file, buf)
   return file.since ~= nil and is_newer(file.path, file.since)
 end
 
---- Raises the reason if a file must not be edited now.
+--- Raises an error with the reason if a file must not be edited now.
 ---@param file gemini_bridge.FileEdits
 ---@return integer buf
 local function check(file)
@@ -95,8 +95,8 @@ local function with_copy(buf, act)
   return result
 end
 
---- Whether the bytes contain the complete text of a buffer. Neovim replaces characters that do not exist in the
---- encoding.
+--- Whether bytes that Neovim has written contain the complete text of a buffer. If a character does not exist in the
+--- buffer's encoding, Neovim writes another one instead.
 ---@param copy integer
 ---@param bytes string
 ---@return boolean
@@ -109,7 +109,8 @@ local function is_faithful(copy, bytes)
   return decoded ~= nil and (decoded:gsub("^\239\187\191", "")) == (text.read(copy):gsub("^\239\187\191", ""))
 end
 
---- Returns the bytes that Neovim would write. Raises the reason if the encoding lacks a character.
+--- Returns the bytes that Neovim would write for a buffer. Raises an error if the buffer's encoding lacks one of the
+--- characters.
 ---@param copy integer
 ---@param name string
 ---@return string
@@ -144,7 +145,8 @@ local function edit_copy(params, take)
   end)
 end
 
---- Returns the text of a file after the edits, for a review. Raises the reason if the text cannot be reviewed.
+--- Returns the text that a file would have after the edits, for a review. Raises an error with the reason if the text
+--- cannot be reviewed.
 ---@param params gemini_bridge.questions.apply_edit
 ---@return string
 local function preview(params)
@@ -157,7 +159,8 @@ local function preview(params)
   end)
 end
 
---- Calls a function for each file when Neovim allows changes, with pauses for the editor.
+--- Calls a function for each file when Neovim allows changes. Pauses after each file, so that the editor can handle
+--- keys.
 ---@param files gemini_bridge.FileEdits[]
 ---@param act fun(file: gemini_bridge.FileEdits)
 ---@param done fun(problem?: string)
@@ -176,7 +179,7 @@ local function one_by_one(files, act, done)
   step()
 end
 
---- Returns the texts of files after edits, without changing anything.
+--- Checks that edits can be applied, without changing anything. For a review, answers with the new texts of the files.
 ---@param params gemini_bridge.questions.preview_edits
 ---@param answer gemini_bridge.Answer
 function M.preview(params, answer)
@@ -236,7 +239,7 @@ function M.finish(params, answer)
   end)
 end
 
---- Triggers BufWritePost for written files, for language servers and the user's plugins.
+--- Triggers BufWritePost for files that the host has written, so that language servers and the user's plugins notice.
 ---@param params { paths: string[] }
 ---@param answer gemini_bridge.Answer
 function M.tell_written(params, answer)

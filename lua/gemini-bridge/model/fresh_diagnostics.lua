@@ -1,4 +1,4 @@
---- Waits until language servers have published the diagnostics of the newest text of files.
+--- Waits until language servers have published diagnostics for the newest text of some files.
 local documents = require("gemini-bridge.model.documents")
 local published = require("gemini-bridge.model.published_diagnostics")
 local language_servers = require("gemini-bridge.model.language_servers")
@@ -6,14 +6,15 @@ local language_servers = require("gemini-bridge.model.language_servers")
 local M = {}
 
 local PULL = "textDocument/diagnostic"
---- Requests that servers answer quickly, after they have processed all earlier messages.
+--- Quick kinds of request. An answer shows that the server has processed all earlier messages.
 local CHEAP = { "textDocument/hover", "textDocument/documentHighlight", "textDocument/definition" }
---- Time without new diagnostics after which no more are expected. Servers publish diagnostics in parts.
+--- If no new diagnostics arrive for this time, no more are expected. Servers may publish diagnostics in several parts.
 local QUIET_MS = 500
---- Time after which no more diagnostics are expected from a server that has read the newest text and reports no
---- progress.
+--- If a server has read the newest text, reports no progress and publishes nothing for this time, no diagnostics are
+--- expected from it.
 local SILENCE_MS = 3000
---- The same time if only other files have changed. The diagnostics of this file may then stay the same.
+--- The same time for the case that only other files have changed. The diagnostics of this file may then be unchanged,
+--- and not be published again.
 local OTHERS_SILENCE_MS = 1000
 
 --- Requests diagnostics from the servers that support such requests. Neovim handles the answers as usual.
@@ -37,8 +38,8 @@ local function pull(buf)
   end
 end
 
---- Sends a quick request to the servers that publish diagnostics without requests. An answer shows that the server has
---- processed all changes.
+--- Sends a quick request to each server that publishes diagnostics without being asked. An answer shows that the server
+--- has processed all changes.
 ---@param buf integer
 ---@return fun(): number? read_at Time of the last answer (milliseconds). nil until all servers have answered.
 local function read(buf)
@@ -71,10 +72,10 @@ local function is_working(buf)
   end)
 end
 
---- Whether the servers that publish without requests have published the diagnostics of the newest text.
+--- Whether the servers that publish diagnostics without being asked have done so for the newest text.
 ---@param buf integer
 ---@param read_at number Milliseconds.
----@return boolean? # nil if the servers are silent. Some servers do not publish unchanged diagnostics again.
+---@return boolean? # nil if the servers publish nothing. Some do not publish unchanged diagnostics again.
 local function has_published(buf, read_at)
   if #vim.lsp.get_clients({ bufnr = buf }) == #language_servers.supporting(PULL, buf) then
     return true
@@ -92,7 +93,8 @@ local function has_published(buf, read_at)
   end
 end
 
---- Whether the diagnostics of the current text were published long ago, so that waiting is not necessary.
+--- Whether diagnostics for the current text were published so long ago that no more are expected. Waiting is then
+--- unnecessary.
 ---@param buf integer
 ---@return boolean
 local function is_old(buf)

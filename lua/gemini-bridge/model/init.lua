@@ -1,5 +1,5 @@
---- Answers the questions of the MCP server for the model. Their shapes are in src/contract/questions.ts. A question
---- never blocks: if a language server is asked, the answer is sent in a later event.
+--- Answers the questions that the MCP server asks for the model (src/contract/questions.ts has their types). Never
+--- blocks: an answer that depends on a language server is sent later.
 local updates = require("gemini-bridge.model.resource_updates")
 local documents = require("gemini-bridge.model.documents")
 local edits = require("gemini-bridge.model.edits")
@@ -52,7 +52,7 @@ local questions = {
   tell_written = edits.tell_written,
 }
 
---- Returns the user's sharing settings for the model.
+--- Returns the user's settings about what the model may read.
 ---@return { paused: boolean, exclude: string[], directories: string[] }
 function M.consent()
   local consent = require("gemini-bridge.context.consent").settings()
@@ -89,7 +89,7 @@ function M.ask(asked)
   end
 end
 
---- Unloads the files that were loaded for the model. May run twice.
+--- Ends all work for the model. Unloads the files that were loaded for it. Idempotent.
 function M.close()
   workspace_diagnostics.forget()
   updates.watch({ on = false, selection = false })

@@ -16,7 +16,7 @@ function M.supports(client, method, buf)
   return client.supports_method(method, { bufnr = buf })
 end
 
---- Returns the servers that support a method: those of a buffer, or all.
+--- Returns the language servers that support a method: only those of a buffer, or all if `buf` is nil.
 ---@param method string
 ---@param buf? integer
 ---@return vim.lsp.Client[]
@@ -72,7 +72,8 @@ function M.send(client, method, params, handler, buf)
     end
 end
 
---- Copies an answer up to a number of list items, and counts all of its list items.
+--- Copies an answer, but at most `room.left` items of its lists. Counts the list items, including those left out, in
+--- `room.total`.
 ---@param value any
 ---@param room { left: integer, total: integer } Numbers of items that still fit, and of items so far.
 ---@return any
@@ -91,7 +92,7 @@ local function within(value, room)
       kept[key] = within(item, room)
     end
   end
-  -- Preserves the type of an empty map.
+  -- Preserves the metatable of |vim.empty_dict()|.
   return setmetatable(kept, getmetatable(value))
 end
 
@@ -132,7 +133,7 @@ end
 local function moment_of(client)
   local ticks = {}
   for buf in pairs(client.attached_buffers) do
-    -- Neovim sends changes with a delay, and must send those of all buffers now.
+    -- Neovim delays sending changes to servers. Sends them now, so that the server knows this version of the text.
     pcall(function()
       require("vim.lsp._changetracking").flush(client, buf)
     end)
@@ -166,7 +167,7 @@ function M.request(params, answer)
     end
     local room = { left = params.limit, total = 0 }
     local kept = within(result, room)
-    -- Wrapped, because an empty table would be encoded as a list.
+    -- `vim.NIL` instead of nil, because a table without fields would be encoded as a list.
     answer({
       result = kept == nil and vim.NIL or kept,
       total = room.total > params.limit and room.total or nil,

@@ -32,7 +32,7 @@ function M.buffers(_, answer)
   answer({ buffers = found })
 end
 
---- Returns the first lines that fit completely. If the first line does not fit, returns its beginning.
+--- Returns as many complete lines as fit. If not even the first line fits, returns its beginning.
 ---@param buf integer
 ---@param from integer 1-based.
 ---@param to integer
@@ -54,7 +54,7 @@ local function lines_within(buf, from, to, room)
   return lines
 end
 
---- Returns the beginning of each requested line.
+--- Answers with the beginning of each requested line.
 ---@param params gemini_bridge.questions.lines 1-based.
 ---@param answer gemini_bridge.Answer
 function M.lines(params, answer)

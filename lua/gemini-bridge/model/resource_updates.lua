@@ -1,4 +1,4 @@
---- Reports to the host which resources of the MCP server have changed, while a client has subscribed to them.
+--- While a client has subscribed to resources of the MCP server, reports to the host which of them have changed.
 local channel = require("gemini-bridge.bridge.channel")
 
 local M = {}
@@ -34,7 +34,7 @@ local EVENTS = {
   text = { "TextChanged", "TextChangedI", "TextChangedP", "FileChangedShellPost" },
 }
 
---- Starts or stops reporting. May run twice.
+--- Starts or stops reporting. Idempotent.
 ---@param params gemini_bridge.calls.model_watch
 function M.watch(params)
   if group then

@@ -1,4 +1,4 @@
---- Shows files and quickfix lists to the user, without moving the focus, and reads the quickfix list.
+--- For the model: shows files and quickfix lists to the user without moving the focus, and reads the quickfix list.
 local documents = require("gemini-bridge.model.documents")
 local disk = require("gemini-bridge.disk.path")
 local choose_window = require("gemini-bridge.review.window.choose_window")
@@ -11,10 +11,11 @@ local M = {}
 --- Context of the model's quickfix list, by which the list is recognized.
 local CONTEXT = "gemini-bridge"
 
---- Number of entries to read for each entry of the answer, because some entries have no file.
+--- For each entry of the answer, at most this many quickfix entries are read, because entries without a file are
+--- skipped.
 local CHECKED_PER_ITEM = 3
 
---- Answers with the result of a function, which is called when Neovim allows changes.
+--- Calls a function as soon as Neovim allows changes, and answers with its result.
 ---@param act fun(): table
 ---@param answer gemini_bridge.Answer
 local function when_safe(act, answer)
@@ -96,7 +97,8 @@ function M.set_quickfix(params, answer)
     local items = vim.tbl_map(function(item)
       return { filename = item.path, lnum = item.line, col = 1, text = item.text }
     end, params.items)
-    -- A new list for each call would push the user's own lists out of Neovim's stack of ten lists.
+    -- Replaces an earlier list of the model. A new list for each call would push the user's own lists out of Neovim's
+    -- stack of ten lists.
     local is_ours = vim.fn.getqflist({ nr = "$", context = true }).context == CONTEXT
     vim.fn.setqflist({}, is_ours and "r" or " ", {
       nr = "$", -- the end of the stack: elsewhere, a new list would remove the lists after it

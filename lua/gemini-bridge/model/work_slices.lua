@@ -3,10 +3,11 @@ local M = {}
 
 --- Duration after which a slice ends.
 local SLICE_MS = 2
---- Pause between two slices. Needs a timer, because scheduled functions run before the user's keys.
+--- Pause between two slices. A timer makes the pause, because scheduled functions would run before the user's keys are
+--- handled.
 local PAUSE_MS = 1
 
---- Calls a function with each item of a list. The first slice runs at once.
+--- Calls a function with each item of a list, in slices. The first slice runs at once.
 ---@generic T
 ---@param items T[]
 ---@param act fun(item: T)

@@ -23,7 +23,7 @@ local MAX_DIAGNOSTICS = 20000
 ---@field code? string|integer
 ---@field source? string
 
---- The diagnostics in the last answer of each server, by path.
+--- The diagnostics in the last answer of each server, by id of the server and by path.
 ---@type table<integer, table<string, gemini_bridge.Problem[]>>
 local pulled = {}
 --- Callbacks that wait for the running requests.
@@ -226,7 +226,7 @@ function M.ask(params, answer)
   end)
 end
 
---- Drops all answers. May run twice.
+--- Forgets the answers of all servers. Idempotent.
 function M.forget()
   pulled = {}
 end

@@ -18,7 +18,7 @@ local marks = {} ---@type table<integer, table<string, integer>>
 local is_loaded = false
 local last_id = 0
 
---- Returns all notes, sorted by file and line, with their lines at the last update.
+--- Returns all notes, sorted by file and line. Their line numbers are those of the last `follow_marks`.
 ---@return gemini_bridge.Note[]
 local function sorted()
   local all = vim.tbl_values(by_id)
@@ -31,7 +31,7 @@ local function sorted()
   return all
 end
 
---- Updates the lines of notes from their extmarks.
+--- Updates the line numbers of a buffer's notes from their extmarks.
 ---@param buf integer
 local function follow_marks(buf)
   for id, mark in pairs(vim.api.nvim_buf_is_loaded(buf) and marks[buf] or {}) do
@@ -43,7 +43,7 @@ local function follow_marks(buf)
   end
 end
 
---- Returns all notes, sorted by file and line, with their current lines.
+--- Returns all notes, sorted by file and line, with their current line numbers.
 ---@return gemini_bridge.Note[]
 local function current()
   for buf in pairs(marks) do
@@ -102,7 +102,7 @@ local function listen()
       place(args.buf)
     end,
   })
-  -- Saves the lines before a reload or unload of the buffer deletes the extmarks.
+  -- Saves the line numbers of the notes before a reload or unload of the buffer deletes their extmarks.
   vim.api.nvim_create_autocmd({ "BufReadPre", "BufUnload" }, {
     group = group,
     callback = function(args)
@@ -122,7 +122,7 @@ local function update()
   scheduler.now(place_all)
 end
 
---- Loads the notes of an earlier Neovim in this directory, once.
+--- Loads the notes that an earlier Neovim has stored for files below the current directory. Does so only once.
 ---@return integer count Number of notes that were loaded now.
 function M.load()
   if is_loaded then
@@ -170,7 +170,8 @@ local function obstacle(buf)
   end
 end
 
---- Asks for a note on lines of the current buffer. Edits an existing note there; an empty text deletes it.
+--- Asks for a note on lines of the current buffer. If these lines already have a note, edits it; an empty text deletes
+--- it.
 ---@param lines [integer, integer] First and last, 1-based.
 function M.edit(lines)
   M.load()
@@ -183,7 +184,7 @@ function M.edit(lines)
   local existing = vim.iter(M.list()):find(function(note)
     return note.path == name and note.first <= lines[2] and note.last >= lines[1]
   end)
-  -- CTRL-C in the built-in input raises an error.
+  -- In the built-in input, CTRL-C raises an error, which is ignored.
   pcall(vim.ui.input, {
     prompt = existing and "Note (leave empty to delete): " or "Note: ",
     default = existing and existing.text,

@@ -47,7 +47,7 @@ function M.read()
   end)
 end
 
---- Replaces notes in the file.
+--- Replaces this Neovim's notes in the file, and keeps those of other Neovims.
 ---@param known table<string, true> Ids of the notes that this Neovim has read or written.
 ---@param notes gemini_bridge.Note[] The notes of `known` that still exist.
 function M.write(known, notes)

@@ -17,7 +17,7 @@ local M = {}
 
 --- Maximum length of a line of the list (characters).
 local MAX_LINE_LENGTH = 200
---- Number of unchanged lines around a hunk, and maximum number of lines of the hunk.
+--- For previews: number of unchanged lines shown around a hunk, and maximum number of lines shown of the hunk itself.
 local CONTEXT_LINES, MAX_HUNK_LINES = 3, 200
 
 ---@param text string
@@ -33,7 +33,7 @@ local function author(cli, prompt)
   return one_line(prompt ~= "" and ("%s: %s"):format(cli, prompt) or cli)
 end
 
---- Returns a preview of the current lines of each hunk. Old lines are not shown.
+--- Returns a preview of a change: the current lines of each hunk, without the old lines.
 ---@param change gemini_bridge.Change
 ---@return string[]
 local function hunks_of(change)

@@ -1,4 +1,4 @@
---- Completes files after `@` in a prompt, and words of the open buffers elsewhere.
+--- Completes prompts: files after `@`, otherwise words of the open buffers.
 local M = {}
 
 --- Maximum number of offered matches, and of searched files.
@@ -6,14 +6,14 @@ local MAX_MATCHES, MAX_FILES = 200, 50000
 --- Timeout for listing the files of a project.
 local LIST_TIMEOUT_MS = 2000
 
---- Lists the files below a directory that git tracks or does not ignore. Without git, lists the entries of the folder
---- in `lead`. Paths are relative to the directory.
+--- Lists the files below a directory that git tracks or does not ignore. If git cannot list them, lists only the
+--- entries of the folder with which `lead` begins. Paths are relative to the directory.
 ---@param directory string
 ---@param lead string
 ---@return string[]
 local function files(directory, lead)
-  -- Prevents git from running programs that the repository configures: a file system monitor, or a remote for missing
-  -- objects.
+  -- Prevents git from running programs that the repository configures: a file system monitor, or a transport that
+  -- fetches missing objects.
   local git = { "git", "-C", directory, "-c", "core.fsmonitor=false", "ls-files", "-z" }
   vim.list_extend(git, { "--cached", "--others", "--exclude-standard" })
   local env = { GIT_ALLOW_PROTOCOL = "none", GIT_NO_LAZY_FETCH = "1", GIT_OPTIONAL_LOCKS = "0" }
@@ -52,7 +52,7 @@ local function words(lead)
   return vim.list_slice(sorted, 1, MAX_MATCHES)
 end
 
---- |complete-functions|.
+--- For 'omnifunc', see |complete-functions|.
 ---@param findstart integer 1 or 0.
 ---@param base string
 ---@return integer|string[] # A 0-based column, or the matches.

@@ -71,7 +71,7 @@ local function create()
       history.add(text_of(buf) or "")
     end,
   })
-  -- The built-in ZZ has no command line, which is needed to recognize a write that the user has typed.
+  -- Replaces the built-in ZZ, because only a write from a command line can be recognized as typed by the user.
   vim.keymap.set("n", "ZZ", "<Cmd>xit<CR>", { buffer = buf, desc = "Send the prompt" })
   -- A draft must not prevent Neovim from exiting.
   vim.api.nvim_create_autocmd("ExitPre", {
@@ -107,7 +107,7 @@ local function show()
   buf = buf > 0 and buf or create()
   local win = vim.fn.win_findbuf(buf)[1]
   if not win or vim.api.nvim_win_get_tabpage(win) ~= vim.api.nvim_get_current_tabpage() then
-    -- Relative to the editor, because the current window may be a float.
+    -- Relative to the editor (`win = -1`), because the current window may be a float.
     win = window.open(buf, { split = "below", win = -1, height = HEIGHT_LINES })
     window.make_plain(win)
   end
@@ -125,7 +125,7 @@ local function add(buf, text)
   vim.api.nvim_win_set_cursor(0, { last, #vim.api.nvim_buf_get_lines(buf, last - 1, last, false)[1] })
 end
 
---- Opens the prompt with its draft. Adds a reference to lines of the current buffer, then a text.
+--- Opens the prompt. Adds to its draft a reference to lines of the current buffer, then a text, if they are given.
 ---@param opts { text?: string, lines?: [integer, integer] } First and last line, 1-based.
 function M.open(opts)
   local parts = {}

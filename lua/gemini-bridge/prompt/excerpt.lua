@@ -1,10 +1,11 @@
 --- Creates excerpts of buffers that the CLI cannot read as files: scratch buffers and terminals.
 local M = {}
 
---- Maximum number of lines, and of bytes in whole lines, of an excerpt.
+--- Maximum number of lines of an excerpt, and maximum number of bytes. Excerpts contain only whole lines.
 local MAX_LINES, MAX_BYTES = 1000, 64 * 1024
 
---- Maximum number of lines of a shell's prompt. If more lines follow the last mark, a command is running.
+--- Maximum number of lines of a shell's prompt. If more lines follow the start of the last prompt, a command is
+--- running.
 local MAX_PROMPT_LINES = 2
 
 --- A text from a buffer.
@@ -89,7 +90,7 @@ function M.of_terminal(buf)
   local found = cut(buf, math.max(first, 1), last, true)
   if found then
     found.title = "Output of a terminal"
-    -- Terminals fill lines with blanks.
+    -- Removes the blanks with which terminals fill lines.
     found.lines = vim.tbl_map(function(line)
       return (line:gsub("%s+$", ""))
     end, found.lines)
@@ -97,7 +98,7 @@ function M.of_terminal(buf)
   return found
 end
 
---- Returns the terminal that was used last, except terminals of CLIs.
+--- Returns the terminal that was used last, not counting terminals of CLIs.
 ---@return integer?
 function M.last_terminal()
   local infos = vim.tbl_filter(function(info)
@@ -113,8 +114,8 @@ function M.last_terminal()
   return is_here and current or infos[1] and infos[1].bufnr
 end
 
---- Formats an excerpt as a code block, with a fence that is longer than all fences in the text. Escapes `@`: Gemini CLI
---- would insert the file whose name follows the `@` (`parseAllAtCommands`, 0.61.0).
+--- Formats an excerpt as a code block, with a fence that is longer than all fences in the text. Escapes each `@`,
+--- because Gemini CLI would insert the file whose name follows it (`parseAllAtCommands`, 0.61.0).
 ---@param excerpt gemini_bridge.Excerpt
 ---@return string
 function M.fenced(excerpt)
@@ -125,7 +126,7 @@ function M.fenced(excerpt)
   end
   local title = excerpt.title and excerpt.title .. ":\n" or ""
   local rest = excerpt.left_out > 0 and ("\n(%d lines left out)"):format(excerpt.left_out) or ""
-  -- A terminal would treat a tab as a key.
+  -- Replaces tabs, because a CLI would treat a tab as the Tab key.
   body = body:gsub("\t", "    ")
   return ((title .. fence .. excerpt.language .. "\n" .. body .. "\n" .. fence .. rest):gsub("@", "\\@"))
 end

@@ -14,8 +14,8 @@ local function exists(word)
   return vim.uv.fs_stat(vim.fs.normalize(vim.fn.fnamemodify(word, ":p"), { expand_env = false })) ~= nil
 end
 
---- Whether a word is `%`, `#`, `#3` or `<cfile>`, perhaps with modifiers such as `:h`. In such a word, |expand()|
---- expands nothing else.
+--- Whether a word is `%`, `#`, `#3` or `<cfile>`, perhaps with modifiers such as `:h`. Such a word is safe for
+--- |expand()|, because it contains nothing else that would be expanded.
 ---@param word string
 ---@return boolean
 local function is_name(word)
@@ -31,15 +31,15 @@ local function name(word)
   if path == "" then
     return nil, ("There is no file for %s."):format(word)
   elseif vim.startswith(word, "<cfile>") and not exists(path) then
-    -- The name may also be relative to the directory of the current file, as for |gf|.
+    -- If there is no such file, tries the name relative to the directory of the current file, as |gf| does.
     local beside = vim.fs.joinpath(vim.fn.expand("%:p:h"), path)
     path = exists(beside) and beside or path
   end
   return path
 end
 
---- Expands the argument of a command to a file. The argument may be `%`, `#` or `<cfile>`. The buffer of a proposal or
---- of a deleted file stands for that file.
+--- Returns the file that an argument of a command means: a file name, `%`, `#` or `<cfile>`. If it leads to a buffer
+--- that shows a proposal or a deleted file, returns the path of the file that is proposed or deleted.
 ---@param word string
 ---@return string? path
 ---@return string? problem
@@ -56,7 +56,7 @@ function M.file(word)
   return diff and diff.filePath or buf and vim.b[buf].gemini_deleted or path, problem
 end
 
---- Expands one word of a command line. Does not expand a word that is the name of a file.
+--- Expands one word of a command line to files. The name of an existing file is not expanded further.
 ---@param word string
 ---@return string[]? files
 ---@return string? problem

@@ -17,11 +17,13 @@ local function at_line(line, read)
   return ok and path or nil
 end
 
---- Functions that return the path of the entry on a line (1-based) of the current buffer, by filetype.
+--- By filetype of the explorer: a function that returns the path of the entry on a line (1-based) of the current
+--- buffer.
 ---@type table<string, fun(line: integer): string?>
 local readers = {}
 
---- See |netrw-call|. In the tree style, netrw returns the path of a directory or a link, but the directory of a file.
+--- See |netrw-call|. In the tree style, NetrwTreePath returns the full path of a directory or a link, but for a file
+--- only the path of its directory.
 function readers.netrw(line)
   return at_line(line, function()
     local word = vim.fn["netrw#Call"]("NetrwGetWord")
@@ -60,7 +62,8 @@ function readers.minifiles(line)
   return entry and entry.path
 end
 
---- The explorer of snacks.nvim is a picker whose buffer holds only the visible entries.
+--- The explorer of snacks.nvim is a picker. Its buffer contains only the visible entries, so that a line is not the
+--- index of its entry.
 function readers.snacks_picker_list(line)
   local snacks, buf = require("snacks"), vim.api.nvim_get_current_buf()
   local picker = vim.iter(snacks.picker.get()):find(function(candidate)

@@ -39,7 +39,7 @@ end
 
 --- Returns the files to which a prompt refers.
 ---@param items gemini_bridge.Item[]
----@return { path: string, lines?: [integer, integer] }[]? # nil if an item has text.
+---@return { path: string, lines?: [integer, integer] }[]? # nil if the prompt contains an excerpt or a note.
 local function references_of(items)
   local found = {}
   for _, item in ipairs(items) do
@@ -92,8 +92,8 @@ vim.api.nvim_create_autocmd("User", {
 
 ---@class gemini_bridge.SendOptions
 ---@field text? string The text of the prompt.
----@field source? "here"|"diagnostics"|"quickfix"|"output"|"notes"|"nothing" "here": the file, the entries of
----an explorer or a quickfix window, or the text of a buffer without a file. "output": the last output of a terminal.
+---@field source? "here"|"diagnostics"|"quickfix"|"output"|"notes"|"nothing" "here": the file; in an explorer
+---or a quickfix window, the entries; in a buffer without a file, its text. "output": the last output of a terminal.
 ---@field files? string[] Files to refer to instead, relative to the current directory.
 ---@field lines? [integer, integer] First and last line of the current buffer, 1-based.
 ---@field submit? boolean Whether to press Enter.
@@ -143,14 +143,14 @@ function M.cancel()
   )
 end
 
---- Saves the texts of all prompts, because there is no host.
+--- Called when the host has ended: moves the texts of all prompts to the prompt history.
 function M.abandon()
   for _, prompt in ipairs(prompts) do
     keep(prompt, "The prompt was not sent: the bridge has stopped.")
   end
 end
 
---- Returns where the user may have started a CLI without `:Gemini`.
+--- Returns the terminals and directories in which the user may have started a CLI without `:Gemini`.
 ---@return gemini_bridge.results.prompt_places
 function M.places()
   local buffers = {}
@@ -214,7 +214,7 @@ function M.open(params)
   end)
 end
 
---- Called when a prompt begins to wait, or waits for another reason.
+--- Called when a prompt begins to wait, or when the reason for its waiting changes.
 ---@param params gemini_bridge.calls.prompt_waits
 function M.waits(params)
   local prompt = find(params.id)

@@ -12,8 +12,8 @@ local M = {}
 ---@field note_id? string Id of the note.
 
 --- Escapes a path for the CLI with backslashes. Escapes the special characters of `escapePath` (Gemini CLI 0.61.0).
---- Also escapes commas, which end a reference (`parseAllAtCommands`), and a final dot, which ends a sentence for the
---- CLI.
+--- Also escapes commas, because they end a reference (`parseAllAtCommands`), and a final dot, because the CLI regards
+--- it as the end of a sentence.
 ---@param path string
 ---@param quotes? boolean Write `@"a path"` instead, for CLIs without escapes.
 ---@return string
@@ -60,15 +60,15 @@ local function in_words(ranges)
   return (several and "lines " or "line ") .. table.concat(ranges, ", ")
 end
 
---- Maximum number of quoted lines of a note.
+--- Maximum number of lines that are quoted before a note.
 local MAX_QUOTED_LINES = 20
 
---- Quotes lines. Escapes `@`: Gemini CLI would insert the file whose name follows the `@`.
+--- Quotes lines. Escapes each `@`, because Gemini CLI would insert the file whose name follows it.
 ---@param lines string[]
 ---@return string
 local function quoted(lines)
   local shown = vim.tbl_map(function(line)
-    -- A terminal would treat a tab as a key.
+    -- Replaces tabs, because a CLI would treat a tab as the Tab key.
     return "> " .. line:gsub("\t", "    "):gsub("@", "\\@")
   end, vim.list_slice(lines, 1, MAX_QUOTED_LINES))
   if #lines > MAX_QUOTED_LINES then

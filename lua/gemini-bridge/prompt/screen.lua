@@ -1,4 +1,4 @@
---- Sends the screens of terminals to the host while prompts wait for these terminals, and types into terminals.
+--- While prompts wait for terminals, sends the screens of these terminals to the host. Also types into terminals.
 local channel = require("gemini-bridge.bridge.channel")
 local scheduler = require("gemini-bridge.editor.scheduler")
 
@@ -6,9 +6,10 @@ local M = {}
 
 --- Number of lines that are sent. Enough for the CLI's prompt, and for many empty lines below it in a tall window.
 local MAX_LINES = 300
---- Delay after a change, and interval while the screen keeps changing.
+--- Delay between a change of the screen and sending it. While the screen keeps changing, it is sent at this interval.
 local DEBOUNCE_MS = 30
---- Polling interval while the CLI waits for an external editor. The end of the editor may not change the screen.
+--- Polling interval while the CLI waits for an external editor, because the screen does not always change when the
+--- editor ends.
 local EDITOR_INTERVAL_MS = 500
 
 --- The watched terminals, by buffer. `tick` identifies the version of the screen.
@@ -49,7 +50,7 @@ local function send(buf, delay_ms)
   end, delay_ms or DEBOUNCE_MS)
 end
 
---- Starts or stops to watch a terminal.
+--- Starts or stops watching a terminal.
 ---@param params gemini_bridge.calls.screen_watch
 function M.watch(params)
   local buf = params.buf
@@ -92,7 +93,8 @@ function M.type(params)
     end)
     return { typed = false }
   end
-  -- Neovim uses bracketed paste if the program has enabled it, and removes control characters, including tabs.
+  -- nvim_put() uses bracketed paste if the program has enabled it. It removes control characters, so tabs become blanks
+  -- first.
   local lines = vim.split(params.paste:gsub("\t", " "), "\n", { plain = true })
   vim.api.nvim_buf_call(buf, function()
     vim.api.nvim_put(lines, "c", true, false)

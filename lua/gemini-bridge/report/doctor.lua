@@ -11,12 +11,12 @@ local M = {}
 --- Timeout for the doctor, which runs other programs with their own timeouts.
 local DOCTOR_TIMEOUT_MS = 30000
 
---- Number of lines at the end of a terminal that contain its prompt.
+--- Number of last lines that are read from a terminal; enough to include the CLI's prompt.
 local SCREEN_LINES = 60
 
 local program = bundle.root .. "/dist/doctor.cjs"
 
---- Collects facts about the remote plugin and the standard host, which `host = "shared"` needs.
+--- Collects facts about the remote plugin and Neovim's standard Node host. `host = "shared"` needs both.
 local function remote_plugin()
   local found, host = pcall(vim.fn["provider#node#Prog"])
   local manifest = io.open(tostring(vim.g.loaded_remote_plugins), "rb")
@@ -27,7 +27,7 @@ local function remote_plugin()
   return {
     isDisabled = not found,
     host = found and host ~= "" and host or nil,
-    -- The function itself is defined only by its first call.
+    -- Neovim defines the function only when it is first called. Until then, there is only an autocommand for it.
     isRegistered = vim.fn.exists("#FuncUndefined#GeminiBridgeStart") == 1
       or vim.fn.exists("*GeminiBridgeStart") == 1,
     isInManifest = registered:find("GeminiBridgeStart", 1, true) ~= nil,
@@ -46,7 +46,7 @@ local function terminals()
   return list
 end
 
---- Returns the gate of each CLI that supports it.
+--- Returns the state of the gate for each CLI that supports a gate.
 local function gates()
   local list = {}
   for _, cli in ipairs(require("gemini-bridge.config.clis").all()) do
@@ -119,13 +119,13 @@ end
 ---@return string problem Error output, or the reason why the doctor did not run.
 local function run(...)
   local command = { config.get().node, program, "--neovim", ... }
-  -- Neovim's current directory may have been deleted. Node cannot start in a deleted directory.
+  -- Not Neovim's current directory, because it may have been deleted, and Node cannot start in a deleted directory.
   local options = { cwd = bundle.root, stdin = vim.json.encode(facts()), text = true }
   local ok, process = pcall(vim.system, command, options)
   if not ok then
     return nil, tostring(process)
   end
-  -- Ignore the output of a killed doctor.
+  -- A doctor that takes too long is killed. Its output is ignored.
   local result = process:wait(DOCTOR_TIMEOUT_MS) or { code = 124, signal = 9 }
   if result.code > 1 or result.signal ~= 0 then
     return nil, result.stderr or ""

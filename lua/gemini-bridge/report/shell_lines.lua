@@ -18,20 +18,20 @@ local FORMS = {
   fish = function(name, value)
     return ("set -gx %s %s"):format(name, fish_quote(value))
   end,
-  -- Changes the environment of new panes only.
+  -- In tmux, this affects only panes that are opened later.
   tmux = function(name, value)
     return ("tmux set-environment %s %s"):format(name, sh_quote(value))
   end,
 }
 
---- Returns one line for each variable.
+--- Returns one shell command for each variable.
 ---@param form "sh"|"fish"|"tmux"
 ---@return string[]
 local function exports(form)
   local lines = {}
   local environment = require("gemini-bridge.host.environment")
   for name, value in vim.spairs(environment.of_bridge()) do
-    -- The system defaults are only for CLIs in Neovim's own terminals.
+    -- A variable with system defaults is only for CLIs in Neovim's own terminals.
     if value ~= "" and not name:find("SYSTEM_DEFAULTS", 1, true) then
       lines[#lines + 1] = FORMS[form](name, value)
     end
@@ -59,7 +59,7 @@ local function remarks()
   return lines
 end
 
---- Prints the lines, and copies them to the clipboard or to the unnamed register.
+--- Prints the shell commands, and copies them to the unnamed register and, if there is one, to the clipboard.
 ---@param form "sh"|"fish"|"tmux"
 function M.show(form)
   if require("gemini-bridge.bridge.status").get().state ~= "running" then

@@ -5,11 +5,11 @@ local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
---- Autocommands of the last command.
+--- Autocommands that wait for the result of the last command.
 local group = vim.api.nvim_create_augroup("gemini-bridge.announce", {})
 
---- Shows a message once, when the bridge has reached a state. lua/gemini-bridge/host/lifecycle.lua reports failed
---- starts.
+--- Shows a message once the bridge has reached a state. Failed starts are reported by
+--- lua/gemini-bridge/host/lifecycle.lua.
 ---@param wanted "running"|"stopped"
 ---@param sentence string Message; "%d" stands for the port.
 local function announce(wanted, sentence)
@@ -18,7 +18,7 @@ local function announce(wanted, sentence)
   vim.api.nvim_create_autocmd("User", {
     group = group,
     pattern = { "GeminiStarted", "GeminiStopped" },
-    -- Scheduled, because a restart starts the bridge right after GeminiStopped.
+    -- Runs in the next tick: during a restart, the bridge has then already left the state "stopped".
     callback = vim.schedule_wrap(function()
       local now = status.get()
       if said or (now.state ~= "running" and now.state ~= "stopped") then

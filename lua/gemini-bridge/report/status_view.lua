@@ -33,7 +33,7 @@ local function age(since)
   return ("%d h %d min"):format(seconds / 3600, seconds % 3600 / 60)
 end
 
---- Returns to which editor a CLI in another terminal connects, if several editors have this directory open.
+--- If several editors have this directory open, tells to which of them a CLI in another terminal connects.
 ---@param editors? gemini_bridge.Editors
 ---@return string[]
 local function rivals(editors)
@@ -138,7 +138,7 @@ local function tools(now)
   return lines
 end
 
---- Returns the last text about the user's decisions that an agent has received.
+--- Returns the last text by which an agent was told about the user's decisions.
 ---@param now gemini_bridge.HostStatus
 ---@return string[]
 local function told(now)
@@ -224,7 +224,8 @@ local function follow(buf)
   ask()
 end
 
---- Opens the view at the bottom of the editor, or goes to the open view. `q` closes the view and leads back.
+--- Opens the view at the bottom of the editor, or goes to the open view. The key `q` closes the view and returns to the
+--- previous window.
 function M.open()
   local before = vim.api.nvim_get_current_win()
   local buf = vim.fn.bufnr("^" .. NAME .. "$")
@@ -245,7 +246,7 @@ function M.open()
   wo.signcolumn, wo.foldcolumn, wo.winfixheight = "no", "0", true
   vim.fn.matchadd("Title", ("\\%%<%dc^\\S\\+"):format(INDENT))
   vim.keymap.set("n", "q", function()
-    -- The last window of Neovim cannot be closed.
+    -- This fails in the last window of Neovim, which cannot be closed.
     if pcall(vim.api.nvim_win_close, 0, false) and vim.api.nvim_win_is_valid(before) then
       focus.go(before)
     end

@@ -16,7 +16,7 @@ local function follow_events()
   vim.api.nvim_create_autocmd("User", {
     group = vim.api.nvim_create_augroup("gemini-bridge.statusline", {}),
     pattern = "Gemini*",
-    -- Scheduled, because some events fire before the change is complete.
+    -- Redraws in the next tick, because some events fire before the change that they announce is complete.
     callback = vim.schedule_wrap(function()
       vim.cmd.redrawstatus({ bang = true })
     end),
@@ -37,7 +37,7 @@ local function askers(diffs)
   return names
 end
 
---- Activities of agents and their texts, the most important first.
+--- Activities of agents, each with the text that is shown for it. The most important activity comes first.
 local ACTIVITIES = { { "waiting", "Gemini: waits for you" }, { "working", "Gemini: working" } }
 
 ---@param now gemini_bridge.HostStatus
@@ -60,7 +60,8 @@ local function connection(now)
   return text, #now.clients > 1 and status.names() or {}
 end
 
---- Adds the number of changed files to a text. Replaces a text that only says that the bridge runs.
+--- Adds the number of changed files to a text. A text that says no more than that the bridge is connected or waiting is
+--- replaced.
 ---@param text string
 ---@param now gemini_bridge.HostStatus
 ---@return string

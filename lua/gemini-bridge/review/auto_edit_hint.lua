@@ -1,4 +1,5 @@
---- Tells the user, once and after several proposals of a CLI, how to review all changes of a turn together.
+--- After several proposals of a CLI in one turn, tells the user how to review all changes of a turn together instead.
+--- Does so only once.
 local gate = require("gemini-bridge.turns.gate")
 local notify = require("gemini-bridge.notify")
 local status = require("gemini-bridge.bridge.status")
@@ -29,7 +30,7 @@ local function is_tracked(name)
   end)
 end
 
---- Counts a proposal.
+--- Counts a proposal, and shows the message when it is due.
 ---@param review gemini_bridge.Review
 function M.count(review)
   counts[review.client] = (counts[review.client] or 0) + 1

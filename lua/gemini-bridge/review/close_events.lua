@@ -18,12 +18,12 @@ local M = {}
 --- Adds an autocommand for the proposal's buffer, or for all buffers if `anywhere` is true.
 ---@alias gemini_bridge.On fun(event: string, callback: fun(args: table), anywhere?: boolean)
 
---- Whether Neovim is exiting. Then a closing window is no decision.
+--- Whether Neovim is exiting. If so, a window that closes does not mean that the user has decided.
 local function is_quitting()
   return vim.v.exiting ~= vim.NIL
 end
 
---- Parks a review after a script or plugin has closed its windows or buffers, because the user has not decided.
+--- Parks a review after a script or plugin has closed its windows or buffers: this is no decision of the user.
 ---@param review gemini_bridge.Review
 local function stay_pending(review)
   scheduler.next(function()
@@ -40,7 +40,8 @@ local function stay_pending(review)
   end)
 end
 
---- Rejects the review when the user closes the proposal's last window.
+--- Rejects the review when the user closes the proposal's last window. Parks it when a script or plugin closes that
+--- window, or when the proposal's buffer is unloaded.
 ---@param review gemini_bridge.Review
 ---@param on gemini_bridge.On
 local function reject_on_close(review, on)
@@ -66,10 +67,10 @@ local function reject_on_close(review, on)
     if is_quitting() then
       return
     end
-    -- A review that has ended may still be open, because the user is typing.
+    -- Also for a review that has ended: its proposal may still be open, because the user is typing in it.
     records.copy_edits(review)
     scheduler.next(function()
-      -- `:edit!` unloads the buffer, too, and BufReadCmd then fills it again.
+      -- Checks later, because `:edit!` also fires BufUnload, but BufReadCmd then fills the buffer again.
       if records.is_pending(review) and not proposal.is_loaded(review.buffers) then
         stay_pending(review)
       end
@@ -98,7 +99,8 @@ local function park_on_hide(review, on)
   end)
 end
 
---- Lets `:qall` pass an edited proposal, and lets `:q` in the last window close the review instead of Neovim.
+--- Lets Neovim exit by `:qall` although a proposal has been edited. If `:q` would close the last window, lets it close
+--- the review instead of Neovim.
 ---@param review gemini_bridge.Review
 ---@param on gemini_bridge.On
 local function allow_quit(review, on)
@@ -128,8 +130,8 @@ local function allow_quit(review, on)
   end)
 end
 
---- Closes the windows of a review when Neovim exits. VimLeavePre would be too late, because plugins save the session
---- there. BufWinLeave fires only after Neovim has decided to exit.
+--- Closes the windows of a review when Neovim exits. BufWinLeave fires only after Neovim has decided to exit, but
+--- before VimLeavePre, in which plugins save the session.
 ---@param review gemini_bridge.Review
 ---@param on gemini_bridge.On
 local function close_before_exit(review, on)

@@ -50,7 +50,7 @@ local function map_keys(review)
   })
 end
 
---- Updates a review while the user leaves, splits and resizes windows, and shows other buffers in them.
+--- Updates a review when the user leaves, splits or resizes windows, or shows other buffers in them.
 ---@param review gemini_bridge.Review
 ---@param on gemini_bridge.On
 local function follow_windows(review, on)
@@ -67,14 +67,14 @@ local function follow_windows(review, on)
       and vim.api.nvim_get_current_buf() ~= review.buffers.original
     then
       close_windows.release_original(shown)
-      -- Without the original, the proposal has inline marks.
+      -- The original text is no longer visible, so that the proposal must show the removed lines itself.
       shown.inline = true
       hunk_updates.update(review)
     end
   end, true)
   on("WinNew", function()
     local shown, win = review.view, vim.api.nvim_get_current_win()
-    -- A split of the original's window is not part of the comparison.
+    -- The user has opened another window for the original text. It is not part of the comparison: resets its options.
     if
       shown
       and shown.original ~= win
@@ -116,8 +116,8 @@ local function listen(review)
   }
 end
 
---- Completes a review after the host has got its answer, because file type plugins and the counting of hunks may be
---- slow.
+--- Does the slow part of opening a review: file type plugins and counting hunks. Runs only after Lua has answered the
+--- host, so that the host does not wait for it.
 ---@param review gemini_bridge.Review
 local function complete(review)
   if not records.is_pending(review) or not vim.api.nvim_buf_is_loaded(review.buffers.proposal) then
@@ -136,7 +136,7 @@ end
 
 ---@param review gemini_bridge.Review
 local function make(review)
-  -- Some buffers may be left from an earlier call.
+  -- An earlier call may have left buffers and listeners.
   proposal.stop_listeners(review)
   proposal.delete_buffers(review)
   review.counted, review.hunks = nil, {}
@@ -209,7 +209,8 @@ function M.replace(review, params)
       if not review.buffers or not proposal.is_loaded(review.buffers) then
         review.make() -- a script may have unloaded the buffers
       end
-      -- In Insert mode, the new text would otherwise belong to the undo step of the user's typing.
+      -- Ends the undo step, because in Insert mode, the new text would otherwise be in the same step as the user's
+      -- typing.
       vim.api.nvim_buf_call(review.buffers.proposal, window.end_undo_step)
       text.write(review.buffers.proposal, review.proposed)
       review.written = text.state(review.buffers.proposal)

@@ -1,4 +1,4 @@
---- Ends reviews: tells the host in the tick of the decision, and closes the windows when Neovim allows it.
+--- Ends reviews: tells the host about the decision at once, and closes the windows as soon as Neovim allows it.
 local channel = require("gemini-bridge.bridge.channel")
 local saved_texts = require("gemini-bridge.review.saved_texts")
 local notify = require("gemini-bridge.notify")
@@ -21,7 +21,7 @@ local function emit(what, review)
   status.emit("GeminiDiff" .. what, data)
 end
 
---- Fires GeminiDiffOpened once, and before the event of the outcome.
+--- Fires GeminiDiffOpened, but only once for each review. Scripts always get it before the event of the outcome.
 ---@param review gemini_bridge.Review
 function M.announce(review)
   if not review.was_announced then
@@ -41,8 +41,8 @@ local function keep_edits(review)
   records.remove(review)
 end
 
---- Whether the user's next keys are meant for the proposal: in another mode than Normal mode, or after the start of a
---- command, such as an operator or a register.
+--- Whether the user's next keys are meant for the proposal: the user is in it and not in Normal mode, or has begun a
+--- command, for example by an operator or a register.
 ---@param review gemini_bridge.Review
 local function is_typing(review)
   return review.buffers ~= nil
@@ -57,7 +57,8 @@ local function after_typing(review, step)
   local listener ---@type integer?
   listener = vim.api.nvim_create_autocmd({ "SafeState", "BufEnter" }, {
     callback = function()
-      -- Without this check, the scheduled function would fire SafeState again, and Neovim would never be idle.
+      -- Checks this first, because a scheduled function makes Neovim fire SafeState again: without the check, this
+      -- would repeat endlessly.
       if is_typing(review) then
         return
       end
@@ -81,7 +82,7 @@ local function dismiss(review)
   proposal.stop_listeners(review)
   local was_inside = screen.close(review)
   proposal.delete_buffers(review)
-  -- In the next tick, because Normal mode begins at the end of this one.
+  -- Waits for the next tick, because Neovim is in Normal mode only then.
   scheduler.next(function()
     screen.show_waiting()
     if was_inside and review.decision then
@@ -113,7 +114,8 @@ local function finish(review, outcome, run, decision)
     dismiss(review)
   end
   if outcome == "Closed" and is_typing(review) then
-    -- If the window closed while the user is typing, the next keys would be commands in another window.
+    -- Closes the window later. If it closed while the user is typing, the next keys would be commands in another
+    -- window.
     after_typing(review, step)
     local name = path.display(review.filePath, 24)
     notify(("The review of %s has ended. Press <Esc>: the proposal then closes."):format(name))
@@ -121,7 +123,8 @@ local function finish(review, outcome, run, decision)
   end
   local buf = review.buffers and review.buffers.proposal or -1
   if run == scheduler.next and vim.api.nvim_buf_is_valid(buf) then
-    -- The text was already read. Keys that are still queued must not change it, because the change would be lost.
+    -- The text of the decision has already been read. Keys that are still queued must not change the proposal, because
+    -- their changes would be lost.
     scheduler.attempt(vim.api.nvim_set_option_value, "modifiable", false, { buf = buf })
   end
   run(step)
@@ -169,7 +172,7 @@ function M.accept(review, run, force)
   if open and vim.bo[open].modified then
     reload.give_up_changes(open)
   end
-  -- The decision applies to the current version of the file: the host must not overwrite a later version.
+  -- The version of the file on which the user has decided. The host must not overwrite a later version.
   local payload = { id = review.id, content = content, version = path.version(review.filePath) }
   return finish(review, "Accepted", run, { "diff_accepted", payload })
 end
@@ -206,7 +209,7 @@ local function report_lost(review, problem)
   end)
 end
 
---- Handles the host's report that a decision was delivered or cannot be.
+--- Called when the host reports that a decision was delivered or cannot be delivered.
 ---@param params gemini_bridge.calls.decision_settled
 function M.settled(params)
   local review = records.settle(params.id)
@@ -215,7 +218,7 @@ function M.settled(params)
   end
 end
 
---- Drops all undelivered decisions because the bridge has stopped.
+--- Called when the bridge has stopped: reports all undelivered decisions as lost.
 function M.abandon()
   for _, review in ipairs(records.decided()) do
     records.settle(review.id)

@@ -1,4 +1,4 @@
---- Compares a proposal with the original: finds, counts, keeps and drops hunks.
+--- Compares a proposal with the original text of the file: finds, counts, keeps and drops hunks.
 local line_diff = require("gemini-bridge.editor.line_diff")
 local text = require("gemini-bridge.review.text")
 
@@ -14,7 +14,7 @@ local dropped = vim.api.nvim_create_namespace("gemini-bridge.hunks.dropped")
 ---@field original_count integer Like `count`, in the original.
 ---@field kept boolean The user has marked the hunk as kept.
 
---- Items of 'diffopt', and the options of |vim.diff()| with the same meaning.
+--- Items of 'diffopt', each with the option of |vim.diff()| that has the same meaning.
 local DIFF_OPTIONS = {
   iblank = "ignore_blank_lines",
   iwhite = "ignore_whitespace_change",
@@ -55,7 +55,7 @@ local function marks(buf, hunk)
   return vim.api.nvim_buf_get_extmarks(buf, namespace, { first, 0 }, { last, -1 }, {})
 end
 
---- Compares the two texts of a review.
+--- Compares the original text and the proposal of a review.
 ---@param review gemini_bridge.Review
 ---@return gemini_bridge.Hunk[]
 local function list(review)
@@ -76,7 +76,7 @@ local function list(review)
   end, indices)
 end
 
---- Counts the hunks again if one of the texts has changed.
+--- Finds and counts the hunks again if one of the texts has changed.
 ---@param review gemini_bridge.Review
 function M.count(review)
   local original, proposal = review.buffers.original, review.buffers.proposal
@@ -104,7 +104,7 @@ function M.difference(original, proposal)
   return "whitespace differs"
 end
 
---- Updates the field `kept` of hunks from the marks of the user.
+--- Sets the field `kept` of each hunk: whether the user has marked the hunk as kept.
 ---@param proposal integer Buffer.
 ---@param hunks gemini_bridge.Hunk[]
 function M.update_kept(proposal, hunks)
@@ -113,7 +113,7 @@ function M.update_kept(proposal, hunks)
   end
 end
 
---- Whether the last hunk reaches the end of both texts. Such a hunk includes the final newline.
+--- Whether the last hunk reaches the end of both texts. If so, it includes the final newline.
 ---@param review gemini_bridge.Review
 ---@return boolean
 local function reach_end(review)
@@ -126,8 +126,8 @@ local function reach_end(review)
     and ends(review.buffers.original, last.original_from, last.original_count)
 end
 
---- If only one of the two texts has a final newline, the last hunk includes this difference. Gives the proposal the
---- ending of the file while that hunk is dropped.
+--- Handles a difference in the final newline if it belongs to the last hunk. While that hunk is dropped, the proposal
+--- ends like the original text; otherwise, it ends as proposed.
 ---@param review gemini_bridge.Review
 function M.follow_newline(review)
   local original, proposal = review.buffers.original, review.buffers.proposal
@@ -199,7 +199,7 @@ function M.keep(proposal, hunk)
   end
 end
 
---- Returns a function that reverts a change made by the plugin and keeps the user's edits.
+--- Returns a function that reverts a change made by the plugin, but not the user's edits.
 ---@param buf integer
 ---@param first integer Row of the first changed line, 0-based.
 ---@param before string[] Lines before the change.
@@ -236,7 +236,7 @@ local function undo_of(buf, first, before, lines)
   end
 end
 
---- Replaces a hunk with the lines of the original. `u` restores the hunk.
+--- Replaces a hunk with the lines of the original text. `u` restores the hunk.
 ---@param original integer
 ---@param proposal integer
 ---@param hunk gemini_bridge.Hunk

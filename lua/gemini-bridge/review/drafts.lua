@@ -1,5 +1,5 @@
---- Saves the user's edits of proposals while their reviews are open, because Neovim may end without |VimLeavePre|: it
---- may be killed, or quit with |:noautocmd|. The next Neovim finds the edits.
+--- While reviews are open, saves the user's edits of proposals to a file. The next Neovim finds the edits there even if
+--- this one ends without |VimLeavePre|: it may be killed, or quit with |:noautocmd|.
 local private_file = require("gemini-bridge.disk.private_file")
 local scheduler = require("gemini-bridge.editor.scheduler")
 
@@ -11,7 +11,7 @@ local SAVE_INTERVAL_MS = 1000
 ---@field filePath string File of the review.
 ---@field content string
 
---- Content of this Neovim's file. nil if there is no file.
+--- What this Neovim has saved in its file. nil if there is no file.
 local saved ---@type string?
 local is_following = false
 
@@ -51,7 +51,7 @@ local function save(edits)
   end)
 end
 
---- Saves the user's edits now and in intervals, until all reviews with edits have ended.
+--- Saves the user's edits now and at regular intervals, until all reviews with edits have ended.
 ---@param edits fun(): gemini_bridge.Draft[] Returns the edits that are only in reviews.
 function M.follow(edits)
   if not is_following then
@@ -74,7 +74,7 @@ function M.take_over()
     if pid and vim.uv.kill(pid, 0) ~= 0 then
       private_file.expire(file_of(pid))
       local found = private_file.read_list(file_of(pid), is_draft)
-      -- Another Neovim may start at the same time: only one can delete the file.
+      -- Another Neovim may read the same drafts now. Only the Neovim that deletes the file takes them over.
       if vim.uv.fs_unlink(file_of(pid)) then
         vim.list_extend(drafts, found)
       end

@@ -29,7 +29,7 @@ function M.update(review)
   winbar.update(review)
 end
 
---- Updates hunks, marks, winbar and the copy of an edited text soon after a change of a buffer.
+--- Soon after each change of a buffer, updates hunks, marks, winbar and the copy of the edited text.
 ---@param review gemini_bridge.Review
 ---@param buf integer
 function M.follow(review, buf)
@@ -41,7 +41,7 @@ function M.follow(review, buf)
     M.update(review)
   end, COUNT_DELAY_MS)
   local function changed()
-    -- The user may still be typing into a proposal that has ended.
+    -- Stops listening when the review has ended, except to the proposal, because the user may still be typing into it.
     if not records.is_pending(review) and buf ~= review.buffers.proposal then
       return true
     end

@@ -4,7 +4,7 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Maximum number of removed lines shown above a hunk. The user cannot scroll within virtual lines.
+--- Maximum number of removed lines shown above a hunk. Limited, because the user cannot scroll within virtual lines.
 M.MAX_REMOVED_LINES = 200
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.inline")
@@ -60,7 +60,7 @@ local function layout(hunk, win)
   return context, math.max(math.min(removed, height - added), 0)
 end
 
---- Scrolls to the lines removed above the first line. By default, Neovim hides virtual lines there.
+--- Scrolls so that removed lines above the first line are visible. By default, Neovim hides virtual lines there.
 ---@param review gemini_bridge.Review
 local function reveal_top(review)
   local first, view = review.hunks[1], review.view

@@ -1,4 +1,4 @@
---- Maps the keys in the buffer of a proposal. Each action has a <Plug> mapping, even without a key in the options.
+--- Maps the keys in the buffer of a proposal. Each action has a <Plug> mapping, even if the options set no key for it.
 local config = require("gemini-bridge.config")
 local hunk_updates = require("gemini-bridge.review.hunk_updates")
 local diff_hunks = require("gemini-bridge.review.diff_hunks")

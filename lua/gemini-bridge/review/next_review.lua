@@ -1,4 +1,4 @@
---- Moves the focus to the next review after a decision inside a proposal.
+--- After the user has decided inside a proposal, moves the focus to the next review.
 local config = require("gemini-bridge.config")
 local records = require("gemini-bridge.review.records")
 local screen = require("gemini-bridge.review.screen")
@@ -8,11 +8,12 @@ local M = {}
 
 local keys = vim.api.nvim_create_namespace("gemini-bridge.series")
 
---- Set after the last pending review was decided, because the CLI may propose its next change soon.
+--- Set when no review is pending after a decision, because the CLI may propose its next change soon: where the user
+--- then was, and the keys that are disabled there.
 ---@type { client: string, win: integer, buf: integer, mapped: string[] }?
 local expected
 
---- Stops expecting a review: the focus must not move any more.
+--- Stops waiting for a review, so that the focus does not move any more.
 local function stop()
   vim.on_key(nil, keys)
   for _, key in ipairs(expected and expected.mapped or {}) do
@@ -21,7 +22,7 @@ local function stop()
   expected = nil
 end
 
---- Stops expecting a review if the user presses any key but the disabled ones.
+--- Stops waiting for a review if the user presses a key other than the disabled ones.
 ---@param typed string
 local function on_key(_, typed)
   local is_disabled = vim.iter(expected.mapped):any(function(key)
@@ -32,8 +33,8 @@ local function on_key(_, typed)
   end
 end
 
---- Disables the keys of decisions in a terminal. If the user presses "\a" before the next proposal appears, "a" would
---- start Terminal mode, and the CLI would get the next keys.
+--- Disables the keys that accept and reject, if the buffer is a terminal. Otherwise, if the user pressed "\a" before
+--- the next proposal appears, "a" would start Terminal mode, and the CLI would get the keys after it.
 ---@param buf integer The current buffer.
 ---@return string[] mapped
 local function disable_keys(buf)
@@ -44,7 +45,7 @@ local function disable_keys(buf)
   for _, name in ipairs({ "accept", "reject" }) do
     local key = config.get().diff.keys[name]
     if key and vim.fn.maparg(key, "n", false, true).buffer ~= 1 then
-      -- <Nop> would make Neovim wait for another key, and show nothing meanwhile.
+      -- Not <Nop>, because Neovim would then wait for another key, and show nothing meanwhile.
       vim.keymap.set("n", key, "<Ignore>", { buffer = buf, desc = "No pending proposal" })
       mapped[#mapped + 1] = key
     end
@@ -52,7 +53,7 @@ local function disable_keys(buf)
   return mapped
 end
 
---- Expects the next review of a CLI, until the user presses a key.
+--- Waits for the next review of a CLI, until the user presses a key.
 ---@param client string
 local function expect(client)
   stop()
@@ -61,7 +62,7 @@ local function expect(client)
   vim.on_key(on_key, keys)
 end
 
---- Enters the next review that is not parked. If there is none, expects the next one from the same CLI.
+--- Moves the focus to the next review that is not parked. If there is none, waits for the next one from the same CLI.
 ---@param decided gemini_bridge.Review
 function M.continue(decided)
   local first, next_one
@@ -78,8 +79,9 @@ function M.continue(decided)
   end
 end
 
---- Enters a new review if it follows the last decision: from the same CLI, in the same turn, before any other key. The
---- focus stays for a CLI without hooks, because its turns are unknown.
+--- Moves the focus to a new review if it follows the last decision: it comes from the same CLI, in the same turn, and
+--- before the user has pressed another key. The focus does not move for a CLI without hooks, because its turns are
+--- unknown.
 ---@param review gemini_bridge.Review
 function M.take(review)
   local last = expected

@@ -1,4 +1,4 @@
---- Creates the buffers of a review: the proposal, and a copy of the file if no buffer has it loaded.
+--- Creates the buffers of a review: the proposal, and a copy of the file if the file is not open in a buffer.
 local path = require("gemini-bridge.disk.path")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local text = require("gemini-bridge.review.text")
@@ -38,8 +38,8 @@ local function create(name, bytes, buftype)
   return buf
 end
 
---- Creates a buffer with a copy of the file. Loading the file itself could ask about a swap file, and run other
---- plugins. The copy is not modifiable, because edits would have no effect.
+--- Creates a buffer with a copy of the file. Does not load the file itself, because that could ask about a swap file,
+--- and run other plugins. The copy is not modifiable, because edits would have no effect.
 ---@param id integer
 ---@param file string Absolute path.
 ---@return integer buf
@@ -72,7 +72,8 @@ function M.buffers(review)
   }
 end
 
---- Returns the file type of the user's buffer, else the file type for the path. Ignores a modeline in the proposal.
+--- Returns the file type of the user's buffer of the file. If there is none, returns the file type that Neovim detects,
+--- without regard to a modeline in the proposal.
 ---@param review gemini_bridge.Review
 ---@return string # Empty if there is none.
 local function filetype(review)
@@ -129,7 +130,7 @@ function M.delete_buffers(review)
   end
 end
 
---- If the user has unloaded or wiped the buffer of the original, replaces it with a copy of the file.
+--- If the user has unloaded or wiped the buffer of the original text, replaces that buffer with a copy of the file.
 ---@param review gemini_bridge.Review
 function M.replace_wiped_original(review)
   local buffers = review.buffers

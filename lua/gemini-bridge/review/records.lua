@@ -1,5 +1,4 @@
---- Stores the reviews, each in one record until its outcome is delivered. Only this file changes the state of
---- a record.
+--- Stores one record for each review, until its outcome is delivered. Only this file changes the state of a record.
 local diff_hunks = require("gemini-bridge.review.diff_hunks")
 local proposal = require("gemini-bridge.review.proposal")
 local text = require("gemini-bridge.review.text")
@@ -48,7 +47,7 @@ local M = {}
 ---@field bytes string
 ---@field was_modified boolean
 
---- Event and data of a decision for the host.
+--- A decision as it is sent to the host: event and data.
 ---@class gemini_bridge.Decision
 ---@field [1] "diff_accepted"|"diff_rejected"
 ---@field [2] { id: integer, content?: string, version?: string }
@@ -113,7 +112,7 @@ function M.finish(review, decision)
     return false
   end
   review.state, review.decision = decision and "decided" or "closed", decision
-  -- A new list, because callers iterate over the old one.
+  -- Creates a new list, because callers may be iterating over the old one.
   pending = vim.tbl_filter(M.is_pending, pending)
   ended = #pending > 0 and ended + 1 or 0
   update_positions()
@@ -126,7 +125,7 @@ function M.remove(review)
   records[review.id] = nil
 end
 
---- Removes a decided review. The host has delivered the decision, or has given up.
+--- Removes a decided review after the host has delivered the decision or has given up.
 ---@param id integer
 ---@return gemini_bridge.Review?
 function M.settle(id)
@@ -156,7 +155,7 @@ function M.content(review)
   if not review.written then
     return review.proposed
   end
-  -- A buffer that was deleted, and filled again by `:edit #`, does not have the user's text.
+  -- The buffer does not have the user's text if it was deleted, even if `:edit #` has filled it again.
   if not proposal.is_loaded(review.buffers) then
     return review.unloaded or review.proposed
   end
