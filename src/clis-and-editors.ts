@@ -37,7 +37,7 @@ export function createCliAndEditorSearch({
   port,
   connect,
 }: CliAndEditorSearchOptions): Pick<EventHandlers, "cli_started" | "editors_asked"> {
-  /** Profiles whose CLIs were handled. Enabling one CLI enables all CLIs of its profile. */
+  /** Profiles that need no further hint. A hint for one CLI is enough: enabling it enables all CLIs of its profile. */
   const done = new Set<string>();
   return {
     cli_started({ terminal, cli, program, cwd, env }) {
@@ -46,7 +46,7 @@ export function createCliAndEditorSearch({
       if (!profile || isOther || done.has(cli)) return;
       const { isDecided, isAsked } = readChoice(profile, env, cwd);
       const { socket } = profile;
-      // A CLI without such a variable finds the lock file.
+      // If no variable names the port, the CLI finds the bridge by its lock file.
       const findsBridge = socket && (socket.variable === undefined || env[socket.variable] === String(port));
       if (isDecided || findsBridge) return;
       done.add(cli);
@@ -74,7 +74,8 @@ function editorsFor(cwd: string, own: number): Editors | undefined {
   const open = announcedEditors(platform.temporaryDirectory(process.env)).filter(
     ({ isAlive, content }) => isAlive && contains(content?.workspacePath, cwd),
   );
-  // No process has id 0: a CLI in another terminal has no editor among its ancestors.
+  // Asks for a CLI in another terminal, which has no editor among its ancestors. The id 0 says so, because no process
+  // has it.
   const taken = chooseEditor(open, { idePid: 0, cwd });
   return taken && { count: open.length, pid: taken.pid, isOwn: taken.port === own };
 }

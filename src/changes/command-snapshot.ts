@@ -1,4 +1,6 @@
-/** Reads files before a shell command runs, because no hook reports which files the command changes. */
+/**
+ * Reads files before a shell command runs, to find out later which files the command has changed: no hook reports them.
+ */
 import { createYielder } from "../base/work-slices.ts";
 import type { Agent } from "../contract/hooks.ts";
 import {
@@ -17,7 +19,7 @@ import { restoreTree, SLOW, type StoredTree, type TreeSnapshot, takeTrees } from
 import { findOutside, listFiles, MAX_LISTED_FILES, type Outside } from "./untracked-directories.ts";
 import { type Candidate, candidatesAt, type ReadIndex, type Scope } from "./work-tree.ts";
 
-/** Maximum size of all files that are read before a command (bytes). */
+/** Maximum total size of the files that are read before one command (bytes). */
 const MAX_TEXT_BYTES = 32 * 1024 * 1024;
 
 export const LATE = "the agent began before the file was read";
@@ -29,31 +31,34 @@ export const TOO_MANY = `more than ${MAX_LISTED_FILES} files are not in a Git wo
 export interface Snapshot {
   /** Start of the snapshot (Unix milliseconds). */
   readonly since: number;
-  /** By absolute path: open and changed files, files that differ from Git's index, and files outside work trees. */
+  /**
+   * By absolute path: the states of open and changed files, of files that differ from Git's index, and of files outside
+   * work trees.
+   */
   readonly files: Map<string, FileState>;
   readonly trees: readonly TreeSnapshot[];
   readonly outside: Outside;
-  /** Reasons why changes may be missing, each the end of a sentence. */
+  /** Reasons why changes may be missing. Each one is worded to end a sentence. */
   readonly gaps: readonly string[];
 }
 
 interface SnapshotOptions {
   readonly agent: Pick<Agent, "cwd">;
   readonly scope: Scope;
-  /** Absolute paths of files that are read in any case. */
+  /** Absolute paths of files that are always read, even if Git reports no difference. */
   readonly known: readonly string[];
-  /** Aborted when the command begins. */
+  /** Signals that the command has begun, so that it is too late to read further files. */
   readonly begun: AbortSignal;
 }
 
 interface Snapshots {
   take(options: SnapshotOptions): Promise<Snapshot>;
-  /** Drops the files that were cached for the next snapshot. */
+  /** Empties the cache of files that the last snapshot has read. */
   forget(): void;
 }
 
 export function createSnapshots(readIndex: ReadIndex): Snapshots {
-  /** Files read for the last snapshot. An unchanged file is not read again. */
+  /** Cache: files that the last snapshot has read, so that unchanged files need not be read again. */
   let remembered = new Map<string, FileState>();
 
   async function read({ path, found }: Candidate, room: number, begun: AbortSignal): Promise<FileState> {
@@ -70,7 +75,10 @@ export function createSnapshots(readIndex: ReadIndex): Snapshots {
     return seen && !begun.aborted ? seen : unread(LATE);
   }
 
-  /** Reads the files that are not in `files` yet, in this order, and adds their states. */
+  /**
+   * Reads the candidates in the given order, and adds their states to `files`. Skips those that `files` already
+   * contains.
+   */
   async function readInto(
     files: Map<string, FileState>,
     candidates: readonly Candidate[],
@@ -89,7 +97,8 @@ export function createSnapshots(readIndex: ReadIndex): Snapshots {
   }
 
   /**
-   * Keeps states for the next snapshot. A file written a moment ago is left out: another write may not change its time.
+   * Caches states for the next snapshot, except those of files that were written a moment ago: another write so soon
+   * might not change the file's time.
    */
   function remember(files: ReadonlyMap<string, FileState>, readAt: number): void {
     const isSettled = ({ kind, since = readAt }: FileState) =>
@@ -102,7 +111,7 @@ export function createSnapshots(readIndex: ReadIndex): Snapshots {
       const start = Date.now();
       const since = start - CLOCK_TICK_MS;
       const files = new Map<string, FileState>();
-      // The open and changed files come first, because they matter most, and Git may be slow.
+      // Reads these files before Git is asked, because they matter most, and Git may be slow.
       await readInto(files, await candidatesAt(await Promise.all(known.map(realPath))), begun);
       const { trees, differing, gaps } = await takeTrees(agent.cwd, { scope, begun, readIndex });
       const tops = trees.map(({ top }) => top);
@@ -116,12 +125,12 @@ export function createSnapshots(readIndex: ReadIndex): Snapshots {
   };
 }
 
-/** A snapshot as it is stored for the next host, without its files. */
+/** The part of a snapshot that is stored for the next host. The states of its files are stored separately. */
 export interface StoredSnapshot extends Pick<Snapshot, "since" | "outside" | "gaps"> {
   readonly trees: readonly StoredTree[];
 }
 
-/** @param snapshot undefined if it was not stored completely */
+/** @param snapshot undefined if the earlier host did not store all of it */
 export async function restoreSnapshot(
   snapshot: StoredSnapshot | undefined,
   files: Map<string, FileState>,

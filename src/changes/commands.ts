@@ -1,5 +1,6 @@
 /**
- * Finds the changes that shell commands of agents make: takes a snapshot before each command, and compares after it.
+ * Finds the files that agents change with shell commands: takes a snapshot of files before each command, and compares
+ * the files with it afterwards.
  */
 import { randomUUID } from "node:crypto";
 import { createYielder } from "../base/work-slices.ts";
@@ -16,7 +17,7 @@ import { createIndexReader, type Scope } from "./work-tree.ts";
  */
 const MAX_TEXT_LENGTH = 64 * 1024 * 1024;
 
-/** Open files and directories of Neovim, as absolute paths. */
+/** The files and directories that are open in Neovim, as absolute paths. */
 export interface OpenPlaces {
   readonly files: readonly string[];
   readonly directories: readonly string[];
@@ -28,34 +29,39 @@ export interface Written extends Touched {
 
 export interface CommandResult {
   readonly written: readonly Written[];
-  /** Reasons why changes may be missing, each the end of a sentence. */
+  /** Reasons why changes may be missing. Each one is worded to end a sentence. */
   readonly gaps: readonly string[];
 }
 
 export interface Commands {
   /**
    * Takes the snapshot before a command.
-   * @param begun aborted when the command begins: the content of files that were not read by then is unknown
+   * @param begun signals that the command has begun. Files that were not read before that count as unknown
    */
   start(agent: Agent, command: string, places: OpenPlaces, begun: AbortSignal): Promise<Snapshot>;
-  /** Continues with a command that started under an earlier host. */
+  /** Goes on tracking a command that started while an earlier host was running. */
   resume(command: RestoredCommand): void;
-  /** Compares after a command. @returns undefined if the start of the command was not reported */
+  /**
+   * Compares the files with the snapshot from the start of a command that has ended.
+   * @returns undefined if its start was not reported
+   */
   end(agent: Agent, command: string): Promise<CommandResult | undefined>;
-  /** The commands of an agent that have not ended. */
+  /** Returns the commands of an agent that still run. */
   ofAgent(agent: Agent): string[];
-  /** The agent of the last started command that still runs. Changes without a known author are attributed to it. */
+  /**
+   * The agent of the running command that started last. Changes whose author is unknown count as changes by this agent.
+   */
   readonly runner: Agent | undefined;
-  /** Records that a known author other than the running commands has written a file. */
+  /** Records that a file was written, but not by one of the running commands: the author is known. */
   settled(path: string, now: FileState): void;
-  /** Records that a running command has written a file. @param before the known state before that write */
+  /** Records that a running command has written a file. @param before the last known state before that write */
   noticed(before: FileState, path: string, now: FileState): void;
   /**
-   * Records that an agent's edit is about to begin. Later writes are not attributed to commands that have ended, even
-   * if the comparison for such a command is still running.
+   * Records the state of a file that an agent is about to edit. A command that has ended, but whose files are still
+   * being compared, then does not count as the author of this edit.
    */
   editing(path: string, now: FileState): void;
-  /** Drops the files that were cached for the next snapshot. */
+  /** Empties the cache of files that the last snapshot has read. */
   forget(): void;
   /** Resolves when the snapshots of running commands are stored. */
   stored(): Promise<void>;
@@ -67,16 +73,18 @@ interface Command {
   readonly command: string;
   readonly scope: Scope;
   readonly snapshot: Promise<Snapshot>;
-  /** States of files that others have written since the start of the command, by path. */
+  /** By path: the states of files after others have written them since the start of the command. */
   readonly settled: Map<string, FileState>;
-  /** Inodes of files whose bytes before the command are known. Such a file may have been renamed. */
+  /**
+   * Files whose content before the command is known. Identified by inode, because the command may have renamed them.
+   */
   readonly noticed: Set<number>;
-  /** States of files that agents edited after the command had ended, read before these edits, by path. */
+  /** By path: files that agents edited after the command had ended. Each state was read before the edit. */
   readonly seen: Map<string, FileState>;
   hasEnded: boolean;
 }
 
-/** @param except directory of the plugin, whose files are not tracked */
+/** @param except the directory for the plugin's own files, which are not tracked */
 export function createCommands(except: string, memory: CommandMemory): Commands {
   const readIndex = createIndexReader();
   const snapshots = createSnapshots(readIndex);
@@ -100,7 +108,7 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
       size += lengthOf(after);
       const fits =
         size <= MAX_TEXT_LENGTH ? after : { ...after, ...unknown(TOO_MUCH), version: after.version };
-      // Includes files that others have written during this comparison.
+      // Looks for `before` in `settled` again, because others may have written the file during this comparison.
       written.push({ path, before: settled.get(path) ?? before, after: fits });
     }
     return { written: written.filter(({ before, after }) => before.version !== after.version), gaps };

@@ -1,22 +1,24 @@
 /**
- * Tracks which lines of a text agents have changed. Each hunk has the current lines and the old lines that they
- * replaced. All other lines belong to the user: edits outside hunks become part of the reference text, so that they are
- * neither marked nor undone. Each operation returns a new text.
+ * Tracks which lines of a text were changed by agents. A hunk stands for changed lines, and keeps the old lines that
+ * they replaced. All other lines belong to the user: the user's edits outside hunks become part of the reference text,
+ * and are neither marked nor undone. Each operation returns a new text and leaves its argument unchanged.
  */
 import { diffLines, type Edit } from "./line-diff.ts";
 
-/** `count` lines, starting at `line` (0-based), which have replaced the `old` lines. */
+/** A change by agents: `count` lines, of which `line` is the first (0-based), have replaced the `old` lines. */
 export interface Hunk {
   /** Stays the same until an edit overlaps the hunk. */
   readonly id: number;
   readonly line: number;
   readonly count: number;
   readonly old: readonly string[];
-  /** Whether the user has edited the agent's lines. Restoring the old lines would remove the user's edits. */
+  /**
+   * Whether the user has edited the agent's lines, so that restoring the old lines would also remove the user's edits.
+   */
   readonly conflict: boolean;
   /** Start of the turn that edited the hunk last (Unix milliseconds). */
   readonly turn: number;
-  /** The user's edit, if the agent has overwritten it. Undo restores this text instead of the old lines. */
+  /** Lines that the user had edited before the agent overwrote them. Undo restores these lines instead of `old`. */
   readonly edited?: Piece | undefined;
 }
 
@@ -41,7 +43,7 @@ export function reference(text: TrackedText): string[] {
   return [...composed(text, oldOf).lines];
 }
 
-/** Returns the lines that undo restores, unless there is a conflict. */
+/** Returns the lines that undo restores if the hunk has no conflict. */
 export function linesBefore({ old, edited }: Hunk): readonly string[] {
   return edited?.lines ?? old;
 }
@@ -90,7 +92,7 @@ function undone(piece: Piece, isMeant: (hunk: Hunk) => boolean): Piece {
   });
 }
 
-/** @returns the piece with each hunk replaced */
+/** Replaces each hunk of a piece by the lines and hunks that `replacement` returns for it. */
 function composed(piece: Piece, replacement: (hunk: Hunk) => Piece): Piece {
   const parts: (readonly string[])[] = [];
   const hunks: Hunk[] = [];
@@ -119,9 +121,9 @@ function asItIs({ lines }: Piece, hunk: Hunk): Piece {
 }
 
 /**
- * Moves an insertion inside a hunk above the hunk, if both positions give the same text. The position is ambiguous if
- * the inserted lines and the hunk begin with the same line, such as a comment. Then the insertion counts as outside the
- * hunk.
+ * Moves an insertion from inside a hunk to the line above the hunk, where it does not count as an edit of the hunk.
+ * Does so only if the text stays the same: the inserted lines and the hunk must begin with the same lines, such as a
+ * comment.
  */
 function slideOut(edit: Edit, { lines, hunks }: TrackedText): Edit {
   const hunk = hunks.find((one) => overlaps(edit, one));
@@ -136,7 +138,7 @@ function slideOut(edit: Edit, { lines, hunks }: TrackedText): Edit {
     : edit;
 }
 
-/** Returns one edit from the first to the last difference. */
+/** Returns a single edit that covers all differences. */
 function asOneEdit(old: readonly string[], now: readonly string[]): Edit[] {
   const edits = diffLines(old, now);
   const [first, last] = [edits[0], edits.at(-1)];
@@ -147,10 +149,11 @@ function asOneEdit(old: readonly string[], now: readonly string[]): Edit[] {
 }
 
 /**
- * Applies edits to the hunks of a text. Hunks that meet no edit stay.
+ * Updates the hunks of a text after edits. Hunks that no edit touches only move.
  * @param lines the text after the edits
- * @param meet whether an edit and a hunk belong together
- * @param renew creates the hunks of an edited part from the part before the edit, its old lines, and its lines now
+ * @param meet tells whether an edit belongs to a hunk
+ * @param renew returns the new hunks of an edited part. Its arguments: the part before the edit, the part in the
+ * reference text, and the part after the edit
  */
 function rebuilt(
   text: TrackedText,
@@ -205,16 +208,17 @@ function overlaps(edit: Edit, { line, count }: Hunk): boolean {
   return edit.at < line + count && line < edit.at + edit.removed;
 }
 
-/** Edits and hunks that cannot be separated. */
+/** Edits and hunks that belong together, directly or through each other. */
 interface Group {
   edits: Edit[];
   hunks: Hunk[];
 }
 
 /**
- * @param edits in order
- * @param hunks in order
- * @param meet whether an edit and a hunk belong together
+ * Groups edits with the hunks to which they belong.
+ * @param edits from top to bottom
+ * @param hunks from top to bottom
+ * @param meet tells whether an edit belongs to a hunk
  */
 function grouped(edits: readonly Edit[], hunks: readonly Hunk[], meet: typeof touches): Group[] {
   const groups: Group[] = [];

@@ -1,5 +1,6 @@
 /**
- * The change of one file by agents since the user's last decision: hunks, and whether the file was created or deleted.
+ * What agents have changed in one file since the user's last decision on it: hunks, and whether the file was created or
+ * deleted.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { ShownChange } from "../contract/changes.ts";
@@ -20,21 +21,21 @@ import { splitLines } from "./line-diff.ts";
 
 /** A file on disk whose text is unknown. */
 interface Opaque {
-  /** The reason, as the end of a sentence. */
+  /** Why the text is unknown, worded to end a sentence. */
   readonly reason: string;
-  /** Author of the unknown text: `user` if the user has written a part of it. */
+  /** Who wrote the unknown text: `user` if the user has written at least a part of it. */
   readonly by: "agent" | "user";
 }
 
-/** The change of one file. The fields of {@link Author} name the author of the last write. */
+/** The change of one file. The inherited fields describe the agent that wrote the file last, and its turn. */
 export interface FileChange extends Author {
-  /** Absolute path without links. */
+  /** Absolute path in which all symbolic links are resolved. */
   readonly path: string;
-  /** Whether the file existed before the first change, if that is known. */
+  /** The file before the first change: `known` (it existed and was read), `absent`, or `unknown`. */
   readonly before: FileState["kind"];
-  /** Reason why the earlier bytes are unknown. */
+  /** Why the bytes before the first change are unknown. */
   readonly reason?: string | undefined;
-  /** Metadata before agents changed it. */
+  /** Metadata of the file before agents changed it. */
   readonly metadata?: Metadata | undefined;
   /** Last known metadata. */
   readonly lastMetadata?: Metadata | undefined;
@@ -42,13 +43,16 @@ export interface FileChange extends Author {
   readonly exists: boolean;
   /** Last known text, with the earlier lines of its hunks. */
   readonly text: TrackedText;
-  /** Set if the file has another, unknown text now. */
+  /** Set if the file now has a different text, which is unknown. */
   readonly opaque?: Opaque | undefined;
   /** Version of the file when it was read last. */
   readonly version: string;
-  /** Whether an agent has written the file. The only known fact if `before` is unknown. */
+  /** Whether an agent has written the file. If `before` is unknown, this is all that is known about the change. */
   readonly touched: boolean;
-  /** Name of the file's object in Git's index when an agent had changed the file, see staging.ts. */
+  /**
+   * Name of the file's object in Git's index, read after an agent had written the file. Staging changes this name, see
+   * staging.ts.
+   */
   readonly staged?: string | undefined;
   /** Number of hunks that the user has decided on. */
   readonly decided: number;
@@ -116,17 +120,17 @@ function wroteByUser(change: FileChange, found: FileState): FileChange {
   if (change.before === "unknown") return { ...change, exists, version };
   if (found.kind === "unknown")
     return { ...change, exists, version, opaque: { reason: found.reason, by: "user" } };
-  // The file was unreadable for a moment.
+  // The file was unreadable for a moment, and its text is still the same.
   if (change.opaque && exists && found.text === textOf(change))
     return { ...change, version, opaque: undefined };
-  // Only the permissions differ: the agent's text can be read now.
+  // Only the permissions have changed, so that the text that the agent wrote can be read now.
   const isSameText = withoutRename(version) === withoutRename(change.version);
   if (change.opaque?.by === "agent" && isSameText) return wroteByAgent(change, found, change);
   // A file that the user has deleted or replaced contains no text of an agent.
   if (exists !== change.exists || change.opaque?.by === "agent")
     return beginChange(change.path, found, authorOf(change));
   const { metadata: lastMetadata = change.lastMetadata } = found;
-  // The user may have saved a file whose mode an agent has changed.
+  // If the user has only saved the text, `metadata` stays as it was before an agent changed it.
   const metadata = isDeepStrictEqual(lastMetadata, change.lastMetadata) ? change.metadata : lastMetadata;
   const text = editedByUser(change.text, linesOf(found));
   return { ...change, version, metadata, lastMetadata, opaque: undefined, text };
@@ -199,7 +203,7 @@ function withoutText({ opaque: _, ...change }: FileChange): FileChange {
     : { ...change, exists: false, text: editedByAgent(change.text, [], change.turn) };
 }
 
-/** Adds the line break that is missing if the user has added lines below a last line without a line break. */
+/** Adds missing line breaks: the last line of a text may have none, and the user may have added lines below it. */
 function withMissingBreak(lines: readonly string[]): string[] {
   const lineBreak = lines.some((line) => line.endsWith("\r\n")) ? "\r\n" : "\n";
   return lines.map((line, i) => (i === lines.length - 1 || line.endsWith("\n") ? line : line + lineBreak));

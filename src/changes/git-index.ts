@@ -1,6 +1,6 @@
 /**
  * Parses Git's index without Git (gitformat-index(5), versions 2 to 4). The index contains the size and times of each
- * file. A file that still has them is unchanged, and need not be read.
+ * file. A file that still has the same size and times is unchanged, so that it need not be read.
  */
 import type { Stats } from "node:fs";
 import { createYielder } from "../base/work-slices.ts";
@@ -15,12 +15,15 @@ export interface GitIndex {
 export interface IndexEntry {
   /** Path relative to the work tree. */
   readonly name: string;
-  /** Name of the object with the bytes as Git stores them. */
+  /**
+   * Name of the Git object with the file's content. The file on disk may differ from it, for example in its line
+   * endings.
+   */
   readonly object: string;
   /** False for a link or another repository. */
   readonly isRegular: boolean;
   readonly isRepository: boolean;
-  /** Permission bits. Git stores only the executable bit. */
+  /** Permission bits. Of these, Git stores only the executable bit. */
   readonly mode: number;
   readonly uid: number;
   readonly gid: number;
@@ -37,23 +40,23 @@ const HEADER_BYTES = 12;
 const FIELDS_BYTES = 40;
 const UINT32 = 2 ** 32;
 
-/** Bits of the mode for the kind of a file. */
+/** The bits of a mode that tell the kind of a file. */
 const KIND = 0o170000;
 const REGULAR = 0o100000;
 const REPOSITORY = 0o160000;
-/** Entry of a sparse index for a whole folder, which is not in the work tree. */
+/** An entry that stands for a whole folder, as in a sparse index. The folder is not in the work tree. */
 const FOLDER = 0o040000;
 
-/** Matches a name with an empty part, `.` or `..`. Git writes no such names, which could leave the work tree. */
+/** Matches names with an empty part, `.` or `..`. They could lead out of the work tree, and Git never writes them. */
 const ODD_NAME = /(^|\/)\.{0,2}(\/|$)/;
 
 /**
- * Parses an index in short slices.
+ * Parses an index. Yields to the event loop regularly.
  * @param bytes the whole file
- * @param writtenAt modification time of the index (Unix milliseconds). A file from about the same time never counts as
- * unchanged, because a later write may have left its times as they were.
+ * @param writtenAt modification time of the index (Unix milliseconds). A file that was written at about the same time
+ * never counts as unchanged, because it may have been written again without a change of its times
  * @param idLength length of an object's name in bytes
- * @returns undefined for an index that is incomplete or needs another file
+ * @returns undefined if the index is incomplete, or a part of it is in another file
  */
 export async function parseIndex(
   bytes: Buffer,
@@ -98,21 +101,24 @@ export async function parseIndex(
   }
 }
 
-/** Whether the index is complete. The extension "link" means that the other entries are in another file. */
+/** Whether the index is complete. The extension "link" means that further entries are in another file. */
 function isWhole(bytes: Buffer, extensions: number, idLength: number): boolean {
   for (let at = extensions; at < bytes.length - idLength; at += 8 + bytes.readUInt32BE(at + 4))
     if (bytes.toString("latin1", at, at + 4) === "link") return false;
   return true;
 }
 
-/** @throws if the name has no end, because the next entry would be searched at the start again */
+/**
+ * Returns the position of the zero byte that ends a name.
+ * @throws if there is none: with -1, parsing would start again at the beginning
+ */
 function endOfName(bytes: Buffer, at: number): number {
   const end = bytes.indexOf(0, at);
   if (end < 0) throw new RangeError("a name has no end");
   return end;
 }
 
-/** Reads a number of variable length, encoded as in Git's packs: every byte except the last adds one. */
+/** Reads a number of variable length, in the encoding that Git's packs use for offsets. */
 function varint(bytes: Buffer, at: number): { value: number; next: number } {
   let next = at;
   let byte = bytes.readUInt8(next++);
@@ -137,7 +143,7 @@ function entryAt(
   const number = (place: number) => bytes.readUInt32BE(start + 4 * place);
   const mode = number(6);
   const kind = mode & KIND;
-  // A name with U+FFFD is not UTF-8. The decoded name would belong to another file.
+  // U+FFFD shows that the name's bytes are not valid UTF-8. The decoded name could be that of another file.
   if (kind === FOLDER || name.includes("\uFFFD") || ODD_NAME.test(name)) return undefined;
   const [changed, written] = [time(number(0), number(1)), time(number(2), number(3))];
   return {
@@ -165,7 +171,7 @@ function entryAt(
 
 interface Time {
   readonly ms: number;
-  /** Some programs write only whole seconds. */
+  /** Whether the time has no fraction of a second: some programs write only whole seconds. */
   readonly isWhole: boolean;
 }
 
@@ -173,7 +179,7 @@ function time(seconds: number, nanoseconds: number): Time {
   return { ms: seconds * 1_000 + nanoseconds / 1_000_000, isWhole: nanoseconds === 0 };
 }
 
-/** If the entry has only whole seconds, compares only these. */
+/** Whether two times are equal. If the entry has only whole seconds, compares only these. */
 function isAt({ ms, isWhole }: Time, found: number): boolean {
   return isWhole ? Math.floor(found / 1_000) * 1_000 === ms : Math.abs(found - ms) < 0.001;
 }

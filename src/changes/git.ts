@@ -1,6 +1,6 @@
 /**
- * Runs Git in a repository that may be hostile. The commands run no filters, and write, fetch and execute nothing. They
- * read no files of the work tree except ignore files and attributes.
+ * Runs Git in repositories that may be hostile. The commands run no filters and no hooks, write nothing, and fetch
+ * nothing. In the work tree, they read only ignore files and attributes.
  */
 import { spawn } from "node:child_process";
 
@@ -14,22 +14,19 @@ const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 export type Git = (args: readonly string[], input?: string | Buffer) => Promise<Buffer | undefined>;
 
 /**
- * Settings that override those of the repository. They are passed as arguments, because old releases of Git ignore
- * GIT_CONFIG_COUNT.
+ * Settings that override those of the repository. They are passed as arguments, because old releases of Git do not read
+ * the environment variable GIT_CONFIG_COUNT.
  */
 const SETTINGS = ["core.fsmonitor=", "core.hooksPath=/dev/null", "core.quotePath=false"];
 
-/**
- * @param directory in the work tree
- * @param timeout of each command (milliseconds)
- */
+/** @param directory any directory in the work tree @param timeout maximum duration of each command (milliseconds) */
 export function openGit(directory: string, timeout: number): Git {
   const settings = SETTINGS.flatMap((setting) => ["-c", setting]);
   return (args, input = "") => run(directory, [...settings, ...args], input, timeout);
 }
 
 function environment(): NodeJS.ProcessEnv {
-  // Neovim may run inside a command of Git, such as a commit, whose variables name another repository.
+  // Git itself may have started Neovim, for example for a commit message. Its variables then name that repository.
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith("GIT_"));
   return {
     ...Object.fromEntries(own),

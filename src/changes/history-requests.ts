@@ -18,7 +18,7 @@ const UNKNOWN = "the history has no text of this entry: the file is not shared, 
 interface HistoryRequestsOptions {
   bridge: Bridge;
   history: History;
-  /** Runs functions one after the other. The message of a {@link Refusal} goes to the user. */
+  /** Runs functions one after the other. If one of them throws a {@link Refusal}, the user sees its message. */
   enqueue(run: () => Promise<void>): Promise<void>;
   userFiles: UserFiles;
   /** Called when an undo has written a file. */
@@ -68,7 +68,11 @@ export function answerHistoryRequests({
       }),
   };
 
-  /** Undoes the change of an entry. @returns what could not be undone. @throws {Refusal} if nothing could be undone */
+  /**
+   * Undoes the change of an entry.
+   * @returns a message if some lines could not be undone
+   * @throws {Refusal} if nothing could be undone
+   */
   async function undoEntry(entry: KnownEntry): Promise<string | undefined> {
     const { path, texts } = entry;
     const author = authorOf(entry);

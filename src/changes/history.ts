@@ -1,6 +1,6 @@
 /**
- * Stores proposals and unreviewed changes by turn, for a day and across restarts of Neovim, without the texts of
- * excluded files.
+ * Stores the history: proposals, and changes without a review. Each entry belongs to a turn and is kept for a day, even
+ * if Neovim restarts. The texts of excluded files are not stored.
  */
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
@@ -22,10 +22,13 @@ const MAX_SIZE_BYTES = 32 * 1024 * 1024;
  */
 const MAX_OPEN_LENGTH = 16 * 1024 * 1024;
 
-/** Debounce of the removal of old entries, because a turn may create many entries. */
+/**
+ * Delay between the last new entry and the removal of old ones. A turn may create many entries, which need only one
+ * removal.
+ */
 const PRUNE_DELAY_MS = 5_000;
 
-/** Delay until the text of a review is stored, because the client is answered first. */
+/** Delay before the text of a review is stored, so that the client gets its answer first. */
 const SAVE_DELAY_MS = 250;
 
 /** A text with one character for each byte of the file (latin1); null for a missing file. */
@@ -40,13 +43,16 @@ const Entry = z.object({
   /** Start of the turn (Unix milliseconds; 0 if no hook reported it), and its prompt. */
   turn: z.number(),
   prompt: z.string(),
-  /** Absolute path without links. */
+  /** Absolute path in which all symbolic links are resolved. */
   path: z.string(),
-  /** `edited`: accepted with the user's edits. `written`: without a review. */
+  /**
+   * `edited`: the user has edited the proposal and accepted it. `written`: an agent has written the file without a
+   * review.
+   */
   kind: z.enum(["proposed", "accepted", "edited", "rejected", "written"]),
-  /** Mode and owner before the change, of a file that existed. */
+  /** Mode and owner of the file before the change, if it existed. */
   metadata: SavedMetadata.optional(),
-  /** Only for files that may be shared. */
+  /** Stored only for files that may be shared. */
   texts: z.object({ before: Text, after: Text }).optional(),
 });
 export type Entry = z.infer<typeof Entry>;
@@ -54,7 +60,7 @@ type Texts = NonNullable<Entry["texts"]>;
 export type KnownEntry = Entry & { texts: Texts };
 type Outline = Omit<Entry, "texts">;
 
-/** The file on disk when a review opened. */
+/** The content of the file on disk at the moment when a review opened. */
 type Original = Pick<DiskText, "bytes" | "version">;
 
 /** A proposal. After the decision, `content` includes the user's edits. */
@@ -83,7 +89,8 @@ export interface History {
   /** The review has ended without a decision. */
   closed(review: number): void;
   /**
-   * A CLI has written the text that the user last accepted for this file. @param texts undefined unless both are known
+   * A CLI has written the text that the user last accepted for this file.
+   * @param texts before and after the write; undefined if one of them is unknown
    */
   agreed(path: string, texts: Texts | undefined): void;
   /** Newest first. */
@@ -95,7 +102,7 @@ export interface History {
 interface HistoryOptions {
   /** A directory for files that only the user may change. */
   directory: string;
-  /** Unique id of this Neovim, which is never used again. */
+  /** Id of this Neovim process. No other process ever gets the same id. */
   instance: string;
   mayKeep: (path: string) => boolean;
   /** Returns the current turn of a CLI. */
@@ -112,7 +119,7 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
   /** Total length of the texts in `ofTurns` (characters). */
   let openLength = 0;
   const ofReviews = new Map<number, Proposal>();
-  /** The last review of each file, without its texts, which may be long. */
+  /** By path: the entry of the file's last review, without the texts, which may be long. */
   const lastReview = new Map<string, Outline>();
   /** Entries that must still be stored, by id. */
   const unsaved = new Map<string, { keep: () => void; timer: NodeJS.Timeout }>();
@@ -164,7 +171,10 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
     return { id: randomUUID(), at: Date.now(), cli, turn, prompt, path, kind };
   }
 
-  /** @param isWanted whether to parse the entry with this id, because texts may be long */
+  /**
+   * @param isWanted tells by an id whether to parse the entry. Texts may be long, so that parsing all entries would be
+   * slow
+   */
   async function list(isWanted = (_id: string): boolean => true): Promise<Entry[]> {
     for (const { keep } of unsaved.values()) keep();
     await journal.flush();
@@ -211,7 +221,7 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
     agreed(path, texts) {
       const entry = lastReview.get(path);
       lastReview.delete(path);
-      // The user may have accepted in the CLI's own prompt.
+      // The entry may not say `accepted` yet, because the user may have answered in the CLI's terminal.
       if (entry) save({ ...entry, kind: entry.kind === "edited" ? "edited" : "accepted", texts });
     },
     list: () => list(),
@@ -225,14 +235,18 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
   };
 }
 
-/** @returns undefined if the earlier content is unknown. If it were null, undo would delete the file. */
+/**
+ * @returns undefined if the earlier content is unknown. (null would mean that there was no file: undo would delete it)
+ */
 function textsOf({ original: { bytes, version }, content }: Proposal): Texts | undefined {
   if (bytes ? bytes.length > MAX_FILE_BYTES : !isAbsent(version)) return undefined;
   const before = bytes ? bytes.toString("latin1") : null;
   return { before, after: asOnDisk(content, before) };
 }
 
-/** Returns the bytes that a CLI writes for a text, with the byte order mark and line endings of the file. */
+/**
+ * Returns the bytes that a CLI writes for a text. The CLI keeps the byte order mark and the line endings of the file.
+ */
 function asOnDisk(content: string, before: string | null): string {
   const text = Buffer.from(content).toString("latin1");
   const mark = Buffer.from("\uFEFF").toString("latin1");

@@ -1,5 +1,5 @@
 /**
- * Finds the changes that agents make in each edit and command, and separates them from changes by the user and others.
+ * Finds out, by hooks, what agents change with edits and commands. Separates this from what the user and others change.
  */
 import { createYielder } from "../base/work-slices.ts";
 import type { Agent, AgentEvent, EditTexts, Tool } from "../contract/hooks.ts";
@@ -19,27 +19,31 @@ import { type Agents, createAgents } from "./working-agents.ts";
 const NOT_SEEN = "the bridge was not running when a command began";
 
 interface Tracker {
-  /** Handles a hook event. @returns when the tool may begin */
+  /** Handles a hook event. The promise resolves when the tool may begin. */
   handle(event: AgentEvent, begun: AbortSignal): Promise<void>;
-  /** The user has accepted texts of a file, given by their hashes. */
+  /**
+   * Records that the user has accepted texts of a file. If an agent writes one of them, this is no unreviewed change.
+   * @param hashes of the texts
+   */
   agreed(path: string, hashes: readonly string[]): void;
   /** Records that the user or an undo has written a file, so that a running command is not taken for the author. */
   settled(path: string, now: FileState): void;
   areCommandsRunning(): boolean;
-  /** Updates a change with the state on disk, although no write was reported. */
+  /** Updates a change with the state on disk after a write that no hook has reported. */
   catchUp(change: FileChange, now: FileState): void;
   /**
-   * Completes the pending edits and commands of agents that have ended, see {@link Agents.findGone}, after the earlier
-   * events of these agents. Must not be awaited by a function that runs in turn.
+   * Completes the pending edits and commands of agents whose processes have ended, see {@link Agents.findGone}. Earlier
+   * events of these agents are handled first. A function that `enqueue` runs must not await this, because it would wait
+   * for its own end.
    */
   resolveGone(cli?: string): Promise<void>;
-  /** Continues with the agents, edits and commands of an earlier host. */
+  /** Goes on tracking the agents, edits and commands of an earlier host. */
   resume(
     agents: readonly Agent[],
     edits: readonly PendingEdits[],
     commands: readonly RestoredCommand[],
   ): void;
-  /** Resolves when running commands are stored for the next host. May run twice. */
+  /** Resolves when running commands are stored for the next host. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -51,17 +55,20 @@ interface TrackerOptions {
   turns: AgentTurns;
   history: History;
   memory: CommandMemory;
-  /** Directory of the plugin, whose files are not tracked. */
+  /** Directory for the plugin's own files, which are not tracked. */
   stateDirectory: string;
   /** Directories that were open in Neovim at the start. */
   directories: readonly string[];
-  /** Returns the open files and directories of Neovim; undefined without an answer. */
+  /** Returns the files and directories that are open in Neovim; undefined if Neovim does not answer. */
   openPlaces(): Promise<OpenPlaces | undefined>;
-  /** Called after the comparison for an ended command. */
+  /** Called when a command has ended and its changes are known. */
   commandEnded(): void;
   /** Runs functions one after the other. */
   enqueue(run: () => void | Promise<void>): Promise<void>;
-  /** Resolves when the commands of an earlier host are loaded. The first event after a restart may end one of them. */
+  /**
+   * Resolves when the commands of an earlier host are loaded. The first event after a restart may be the end of one of
+   * them.
+   */
   resumed(): Promise<unknown>;
 }
 
@@ -81,14 +88,15 @@ export function createTracker(options: TrackerOptions): Tracker {
   /** Hashes of texts that the user has accepted, by file. */
   const agreements = new Map<string, Set<string>>();
   /**
-   * Real paths of files during edits, by agent and path. They are stored, because a link may change during the edit.
+   * By agent and path: the real path of a file that is being edited. It is read once, because a link may change during
+   * the edit.
    */
   const places = new Map<string, string>();
-  /** Edits about which the CLI has asked the user before the tool started, as Qwen Code does. By agent and path. */
+  /** Edits, by agent and path, about which the CLI has asked the user before the tool started, as Qwen Code does. */
   const asked = new Set<string>();
-  /** Edits, by agent and path, that began under an earlier host. Their ends may not have been reported. */
+  /** Edits, by agent and path, that began under an earlier host, and may have ended without a report. */
   const inherited = new Set<string>();
-  /** Commands whose end was not reported before their turn ended. The report may follow. */
+  /** Commands whose turn ended before their own end was reported. The report may still come. */
   const unended = new Set<string>();
   let lastPlaces: OpenPlaces = { files: [], directories: options.directories };
 
@@ -100,13 +108,15 @@ export function createTracker(options: TrackerOptions): Tracker {
     for (const key of known.keys()) if (key.startsWith(`${session} `)) known.delete(key);
   }
 
-  /** Records that the CLI asks before an edit. Gemini CLI asks during the edit, which is ignored here. */
+  /**
+   * Records that the CLI asks the user before an edit. A question during an edit, as from Gemini CLI, is ignored here.
+   */
   function asks(agent: Agent, filePath: string): void {
     const key = keyOf(agent, filePath);
     if (!places.has(key)) asked.add(key);
   }
 
-  /** Reads the file at once, before earlier events are handled. */
+  /** Reads the file at once, even if earlier events are still waiting to be handled. */
   async function readBeforeEdit(agent: Agent, filePath: string, begun: AbortSignal): Promise<Seen> {
     const path = await realPath(filePath);
     places.set(keyOf(agent, filePath), path);
@@ -125,7 +135,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     return { path, now };
   }
 
-  /** @param isAsked whether the CLI has already asked the user, who may have accepted the text */
+  /** @param isAsked whether the CLI has already asked the user, so that the user may have accepted the text */
   function editStarts(agent: Agent, { path, now }: Seen, isAsked: boolean): void {
     if (!isAsked) agreements.delete(path);
     const known = files.get(path);
@@ -153,7 +163,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     files.arrived(agent, path);
   }
 
-  /** Reads files at once, and handles the result after earlier events. */
+  /** Reads files at once, but handles the result only after earlier events. */
   async function toolStarts(agent: Agent, tool: Tool, begun: AbortSignal): Promise<void> {
     if (tool.kind === "edit") {
       const isAsked = asked.delete(keyOf(agent, tool.filePath));
@@ -195,7 +205,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   /**
-   * Updates the known changes with the snapshot before a command.
+   * Updates the known changes with the snapshot of a command that is about to begin.
    * @param runner the agent of an earlier command that was still running
    */
   function takeBefore(snapshot: ReadonlyMap<string, FileState>, runner: Agent | undefined): void {
@@ -205,7 +215,9 @@ export function createTracker(options: TrackerOptions): Tracker {
     }
   }
 
-  /** Attributes the difference to this agent, otherwise to the user. */
+  /**
+   * If the file differs from its last known state, attributes the difference to `agent`, or without one to the user.
+   */
   function catchUp(change: FileChange, now: FileState, agent: Agent | undefined): void {
     if (now.version === change.version) return;
     if (agent) {
@@ -247,8 +259,8 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   /**
-   * @param isGone whether the agent's process has ended, perhaps during an edit. Otherwise, an edit of this host without
-   * a reported end did not happen.
+   * @param isGone whether the agent's process has ended, perhaps during an edit. If it still runs, an edit that began
+   * under this host and whose end was not reported did not happen
    */
   async function turnEnds(agent: Agent, isGone: boolean): Promise<void> {
     for (const command of commands.ofAgent(agent)) {
@@ -291,7 +303,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   async function resolveGone(cli?: string): Promise<void> {
     const gone = agents.findGone(cli);
     if (gone.length === 0) return;
-    // An event that arrived earlier may not have been handled yet.
+    // Waits for its turn in the queue, because earlier events of these agents may not have been handled yet.
     await enqueue(async () => {
       for (const agent of gone) if (agents.end(agent)) await turnEnds(agent, true);
     });
@@ -360,9 +372,10 @@ function textsOf(before: FileChange, after: FileChange) {
 }
 
 /**
- * Derives the state of a file before an edit from the texts that the CLI reports, if the file was not read in time.
+ * Derives the state of a file before an edit from the texts that the CLI reports. Used if the file was not read in
+ * time.
  * @param now state after the edit
- * @returns unknown, unless the reported texts match the file byte for byte
+ * @returns an unknown state if the reported texts do not match the file byte for byte
  */
 function beforeTold(now: FileState, texts: EditTexts | undefined): FileState {
   const bytesOf = (plain: string) => Buffer.from(plain).toString("latin1");

@@ -9,7 +9,7 @@ export interface Lines {
 
 interface SplitText {
   readonly text: TrackedText;
-  /** Ids of the hunks in the chosen lines. */
+  /** Ids of the hunks that lie in the chosen lines. */
   readonly chosen: ReadonlySet<number>;
   /** Whether the user has chosen a part of a hunk that cannot be split. */
   readonly isRefused: boolean;
@@ -34,7 +34,8 @@ export function splitHunks(
     const parts = partsOf(hunk, isIn);
     const isWhole = parts.length === 1;
     if (!isWhole && hunk.edited) {
-      // The user's text that the agent has overwritten cannot be assigned to lines of the agent.
+      // The agent has overwritten an edit of the user here: nothing tells which of the user's lines belong to which
+      // part.
       isRefused = true;
       return hunk;
     }
@@ -48,8 +49,8 @@ export function splitHunks(
 }
 
 /**
- * Divides a hunk into chosen and other lines, relative to the hunk (0-based). A removal has no lines: it is chosen by
- * the line above it, or by the first line.
+ * Divides a hunk into parts of chosen and other lines. Line numbers are relative to the hunk (0-based). A removal has
+ * no lines of its own: it is chosen with the line above it, or at the top of the file with the first line.
  */
 function partsOf({ line, count }: Hunk, isIn: (line: number) => boolean): (Lines & { isChosen: boolean })[] {
   if (count === 0) return [{ from: 0, to: 0, isChosen: isIn(Math.max(line - 1, 0)) }];

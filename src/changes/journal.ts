@@ -19,15 +19,15 @@ const FILE = { mode: 0o600 };
 export const JOURNAL = ".jsonl";
 
 /**
- * Maximum length of removed and replaced values (characters). Beyond this, a journal is rewritten at once, if they fill
- * more than half of it.
+ * If the removed and replaced values of a journal are longer than this (characters), and fill more than half of it, the
+ * journal is rewritten at once.
  */
 const MAX_OBSOLETE_LENGTH = 1024 * 1024;
 
-/** Time without writes after which removed texts are erased. */
+/** When nothing was written for this time, removed and replaced values are erased. */
 const ERASE_DELAY_MS = 500;
 
-/** A line has the time, the key and the value as JSON (empty if removed), each followed by a tab. JSON has no tabs. */
+/** Ends each field of a line: the time, the key, and the value as JSON (empty for a removal). JSON contains no tabs. */
 const SEPARATOR = "\t";
 
 export interface Journal {
@@ -54,19 +54,25 @@ export interface JournalLine {
 export function createJournal(file: string, log: Log): Journal {
   /**
    * Values to be written, by key; undefined removes a value. They are serialized as late as possible, because a value
-   * may change again at once.
+   * may soon change again.
    */
   const due = new Map<string, unknown>();
-  /** Stored values, oldest first. */
+  /** Time and size of each stored value, oldest first. */
   const stored = new Map<string, { at: number; size: number }>();
-  /** Size of the file (undefined until needed), and of its current values. */
+  /**
+   * `size`: size of the file, undefined until it is needed. `storedSize`: size of the values that are neither removed
+   * nor replaced.
+   */
   let size: number | undefined;
   let storedSize = 0;
-  /** Set until all pending values are written. */
+  /** Set while values are being written. */
   let writing: Promise<void> | undefined;
   let reading: Promise<unknown> = Promise.resolve();
   let idle: NodeJS.Timeout | undefined;
-  /** Written before the first line, because the previous host may have crashed while it wrote a line. */
+  /**
+   * Put before the first line that this host writes, because the previous host may have crashed in the middle of a
+   * line.
+   */
   let separator = "\n";
 
   function count(key: string, now: { at: number; size: number } | undefined): void {
@@ -124,7 +130,10 @@ export function createJournal(file: string, log: Log): Journal {
     await append(text);
   }
 
-  /** Erases removed and replaced values. @param isIdle if false, erases only if they take much space */
+  /**
+   * Erases removed and replaced values.
+   * @param isIdle whether nothing was written for a while. Otherwise, erases only if they take much space
+   */
   async function tidy(isIdle: boolean): Promise<void> {
     const waste = (size ?? 0) - storedSize;
     const isDue = isIdle || stored.size === 0 || waste > Math.max(MAX_OBSOLETE_LENGTH, storedSize);
@@ -196,7 +205,7 @@ async function sizeOf(file: string): Promise<number> {
   return (await stat(file).catch(() => undefined))?.size ?? 0;
 }
 
-/** Reads the last line of each key, the oldest first. Never rejects. */
+/** Reads the last line of each key, sorted from the oldest line to the newest. Never rejects. */
 export async function readLines(file: string): Promise<JournalLine[]> {
   const text = await readFile(file, "utf8").catch(() => "");
   const lines = new Map<string, JournalLine>();
@@ -214,7 +223,7 @@ export async function readLines(file: string): Promise<JournalLine[]> {
   return [...lines.values()];
 }
 
-/** Returns the value of a line in a list; an empty list if the line is damaged. */
+/** Returns a list with the value of a line, or an empty list if the line is damaged. */
 export function valuesOf({ json }: JournalLine): unknown[] {
   const value = parse(json);
   return value === undefined ? [] : [value];
@@ -232,7 +241,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Replaces the lines of a journal. The time of the file becomes that of its last line. */
+/** Replaces the lines of a journal. Sets the modification time of the file to the time of the newest line. */
 export async function writeJournal(file: string, lines: readonly JournalLine[]): Promise<void> {
   const draft = `${file}.tmp`;
   await writeFile(draft, lines.map(textOf).join(""), FILE);
@@ -241,7 +250,7 @@ export async function writeJournal(file: string, lines: readonly JournalLine[]):
   await rename(draft, file);
 }
 
-/** Returns the paths of files in a directory with this ending. Never rejects. */
+/** Lists the files of a directory whose names end with `ending`, as paths. Never rejects. */
 export async function journalsIn(directory: string, ending = JOURNAL): Promise<string[]> {
   const names = await readdir(directory).catch((): string[] => []);
   return names.filter((name) => name.endsWith(ending)).map((name) => join(directory, name));

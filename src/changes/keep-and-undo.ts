@@ -32,7 +32,7 @@ const MAX_PROBLEMS = 3;
 
 type Verb = "Kept" | "Undid";
 
-/** A decision on one file. */
+/** The part of a decision that concerns one file. */
 interface Step {
   readonly before: FileChange;
   readonly after: FileChange;
@@ -46,7 +46,10 @@ interface Decision {
   readonly steps: readonly Step[];
 }
 
-/** The hunks that the user chose; without `ids`, the whole file. A hunk may have been split for this choice. */
+/**
+ * What the user chose: the hunks with these `ids`, or the whole file if `ids` is undefined. If the user chose only part
+ * of a hunk, `change` already contains the hunk split into parts.
+ */
 interface Choice {
   readonly change: FileChange;
   readonly ids: ReadonlySet<number> | undefined;
@@ -66,7 +69,9 @@ interface DecisionsOptions {
   history: Pick<History, "kept">;
   userFiles: UserFiles;
   notes: Pick<UndoNotes, "undid" | "reverted">;
-  /** Runs functions one after the other, each after the unfinished work of ended agents is complete. */
+  /**
+   * Runs functions one after the other. Before each one, the pending edits and commands of ended agents are completed.
+   */
   enqueue(run: () => Promise<void>): Promise<void>;
   /** Updates the change of a file from the disk. */
   syncPath(path: string): Promise<void>;
@@ -81,7 +86,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
   /** Oldest first. */
   const decisions: Decision[] = [];
 
-  /** Decides on each file, even if others fail, and tells the user the result in one message. */
+  /** Decides on each file, even if the decision on another file fails. Tells the user the result in one message. */
   async function decide(
     verb: Verb,
     { files: chosen, unsaved, turn }: ChosenChanges,
@@ -123,7 +128,10 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     decisions.splice(0, Math.max(last + 1, decisions.length - MAX_DECISIONS));
   }
 
-  /** Moves files that an agent created to the front: they may block the path of a file that undo restores. */
+  /**
+   * Moves files that an agent created to the front, so that undo deletes them first: such a file may be in the way of
+   * another file that undo restores.
+   */
   function createdFirst(chosen: readonly Chosen[]): Chosen[] {
     const isCreated = ({ path }: Chosen) => files.get(path)?.before === "absent";
     return [...chosen].sort((a, b) => Number(isCreated(b)) - Number(isCreated(a)));
@@ -132,7 +140,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
   /** Keeps the chosen hunks of a file. */
   async function keep(one: Chosen, turn: number | undefined) {
     const before = files.get(one.path);
-    // A file that an agent is only about to change has no change yet.
+    // `files` also contains files that an agent is only about to change.
     const choice = before && isChanged(before) ? choose(before, one, turn) : undefined;
     if (!before || !choice) return undefined;
     history.kept(one.path);
@@ -253,7 +261,11 @@ export function createDecisions(options: DecisionsOptions): Decisions {
   };
 }
 
-/** @returns undefined if the file has no chosen hunks. @throws {Refusal} */
+/**
+ * Finds the hunks that the user has chosen.
+ * @returns undefined if the file has none
+ * @throws {Refusal} if a hunk would have to be split but cannot be
+ */
 function choose(change: FileChange, { hunks, ranges }: Chosen, turn: number | undefined): Choice | undefined {
   const { text, opaque, before } = change;
   if (opaque || before === "unknown" || text.hunks.length === 0) {
@@ -290,7 +302,7 @@ function decidedHunks({ change, ids }: Choice, next: FileChange): Hunk[] {
   return change.text.hunks.filter(({ id }) => (ids?.has(id) ?? true) && !left.has(id));
 }
 
-/** Counts the hunks that the user has decided on. */
+/** Adds the hunks that this decision has removed to the number of hunks that the user has decided on. */
 function withDecisionCount(choice: Choice, next: FileChange): FileChange {
   return { ...next, decided: choice.change.decided + decidedHunks(choice, next).length };
 }

@@ -1,6 +1,7 @@
 /**
- * Takes over the changes of Neovims that have ended. Each Neovim has a journal. A new Neovim first renames the journal,
- * so that no other Neovim gets it, too. Then it takes the changes of its directories, and puts the other changes back.
+ * Takes over the changes of Neovims that have ended. Each Neovim has its own journal. A new Neovim first renames the
+ * journal of an ended one, so that no other Neovim takes the same changes. Then it takes the changes in its own
+ * directories, and puts the others back.
  */
 import { randomUUID } from "node:crypto";
 import { rename, rm } from "node:fs/promises";
@@ -24,12 +25,12 @@ const MAX_AGE_MS = 7 * 24 * 60 * 60 * 1_000;
 /** Maximum total size of the journals of ended Neovims (bytes). The oldest is removed first. */
 const MAX_SIZE_BYTES = 64 * 1024 * 1024;
 
-/** Tolerance between the start time in a journal's name and the start time in the process table. */
+/** The start time in a journal's name and that in the process table may differ by this much. */
 const CLOCK_TOLERANCE_MS = 5_000;
 
 interface LeftChanges {
   /**
-   * Moves the stored changes of these files into the journal of this Neovim.
+   * Moves the stored changes of the wanted files into the journal of this Neovim.
    * @returns the stored values, oldest first
    */
   take(isWanted: (path: string) => boolean): Promise<unknown[]>;
@@ -46,8 +47,8 @@ interface Taken {
 }
 
 /**
- * @param own the journal of this Neovim: `<machine>/<instance>.jsonl`, where the instance consists of its process id
- * and start time. Nothing is taken from Neovims of other machines, because they may still run.
+ * @param own the journal of this Neovim: `<machine>/<instance>.jsonl`. The instance consists of Neovim's process id and
+ * start time. The journals of other machines are left alone, because their Neovims may still run
  */
 export function createLeftChanges(own: string, journal: Journal): LeftChanges {
   const machine = dirname(own);
@@ -79,7 +80,8 @@ export function createLeftChanges(own: string, journal: Journal): LeftChanges {
       const taken: Taken[] = [];
       for (const file of await left()) taken.push(...(await takeFrom(file, isWanted)));
       const newest = new Map<string, JournalLine>();
-      // Sorted, so that the newest value of each key is used. An older value may contain changes that are decided.
+      // Sorted by time, so that the newest value of each key wins. An older value may contain changes that the user has
+      // decided on since.
       for (const one of taken.flatMap(({ wanted }) => wanted).sort((a, b) => a.at - b.at))
         newest.set(one.key, one);
       const values: unknown[] = [];
@@ -110,7 +112,7 @@ function instanceOf(file: string): string {
   return basename(file, JOURNAL).replace(/\+.*/, "");
 }
 
-/** Whether the Neovim of a journal runs. Another, younger process may have its process id. */
+/** Whether the Neovim of a journal still runs. A process with its id that started later is another process. */
 async function isRunning(file: string): Promise<boolean> {
   const [, pid, seconds] = /^(\d+)-(\d+)$/.exec(instanceOf(file)) ?? [];
   if (!isAlive(Number(pid ?? 0))) return false;

@@ -17,7 +17,10 @@ export interface Edit {
 const MAX_EDITS = 200;
 const MAX_COST = 2_000_000;
 
-/** Maximum number of lines of both texts for the patience diff, which blocks the host while it runs. */
+/**
+ * Maximum number of lines (of both texts together) for the patience diff. It is limited because the diff blocks the
+ * host.
+ */
 const MAX_LINES = 100_000;
 
 /** Maximum recursion depth. Ordinary texts need less. */
@@ -37,7 +40,7 @@ interface Part {
 /**
  * Compares two texts line by line. Where they differ in many lines, matches the lines that occur exactly once in each
  * text, and compares the parts between these lines in the same way ("patience diff").
- * @returns edits in order, with line numbers of `before`; between two edits there is at least one line
+ * @returns edits from top to bottom, with line numbers of `before`. At least one unchanged line is between two edits
  */
 export function diffLines(before: readonly string[], after: readonly string[]): Edit[] {
   const whole = trimmed(before, after, { a: [0, before.length], b: [0, after.length] });
@@ -83,7 +86,7 @@ function differences(a: Lines, b: Lines, whole: Part, depth: number): Part[] {
   return found;
 }
 
-/** Removes equal lines at the beginning and the end. */
+/** Leaves out equal lines at the beginning and the end of a part. */
 function trimmed<T>(a: readonly T[], b: readonly T[], part: Part): Part {
   let [[fromA, toA], [fromB, toB]] = [part.a, part.b];
   for (; fromA < toA && fromB < toB && a[fromA] === b[fromB]; fromA += 1) fromB += 1;
@@ -93,7 +96,7 @@ function trimmed<T>(a: readonly T[], b: readonly T[], part: Part): Part {
 
 type Pair = readonly [atA: number, atB: number];
 
-/** Returns the longest list of lines that occur exactly once in each text, in the same order. */
+/** Of the lines that occur exactly once in each text, returns as many as possible that have the same order in both. */
 function uniqueInBoth(a: Lines, b: Lines, part: Part): Pair[] {
   const [inA, inB] = [uniques(a, part.a), uniques(b, part.b)];
   const pairs: Pair[] = [];
@@ -104,7 +107,7 @@ function uniqueInBoth(a: Lines, b: Lines, part: Part): Pair[] {
   return longestRise(pairs.sort(([first], [second]) => first - second));
 }
 
-/** @returns the index of each line; undefined for a line that occurs more than once */
+/** @returns the index of each line; undefined for a line that occurs several times */
 function uniques(lines: Lines, [from, to]: Part["a"]): Map<number, number | undefined> {
   const places = new Map<number, number | undefined>();
   for (let at = from; at < to; at += 1) {
@@ -116,9 +119,9 @@ function uniques(lines: Lines, [from, to]: Part["a"]): Map<number, number | unde
 
 /** Returns the longest subsequence of the pairs with increasing second numbers. */
 function longestRise(pairs: readonly Pair[]): Pair[] {
-  /** Each pair, with the index of the pair before it in the best subsequence that it ends. */
+  /** Each pair, with the index of its predecessor in the longest subsequence that ends with this pair. */
   const ends: { pair: Pair; before: number }[] = [];
-  /** For each length, minus one: the index of the pair that ends the best subsequence of this length. */
+  /** At index n - 1: the index in `ends` of the pair that ends the best subsequence of length n. */
   const bestEnds: number[] = [];
   for (const pair of pairs) {
     let [low, high] = [0, bestEnds.length];
@@ -139,7 +142,7 @@ function longestRise(pairs: readonly Pair[]): Pair[] {
   return rise.reverse();
 }
 
-/** @returns undefined if there are too many differences */
+/** Finds the fewest differences. @returns undefined if there are too many */
 function lineByLine(a: Lines, b: Lines, part: Part): Part[] | undefined {
   const [ours, theirs] = [a.slice(...part.a), b.slice(...part.b)];
   const known = new Set(ours);

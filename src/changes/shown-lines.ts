@@ -2,7 +2,7 @@
 import { linesBefore, type TrackedText } from "./edits-to-hunks.ts";
 import { splitLines } from "./line-diff.ts";
 
-/** Maximum number of removed lines that are shown, because virtual lines cannot be scrolled. */
+/** Maximum number of removed lines that are shown for one hunk. They are virtual lines, which cannot be scrolled. */
 const MAX_REMOVED_LINES = 200;
 
 /** Maximum length of a shown line (characters). */
@@ -18,7 +18,7 @@ export function oldLines({ hunks }: TrackedText): { id: number; lines: string[] 
   }));
 }
 
-/** Returns the lines of a text, each up to a maximum length. @param text with one character for each byte */
+/** Returns the lines of a text, each cut to a maximum length. @param text with one character for each byte */
 export function shownLines(text: string): string[] {
   return splitLines(text).map((line) => plain(line));
 }

@@ -1,6 +1,6 @@
 /**
- * Finds changes that the user has staged or committed, by the object names in Git's index, which a commit updates, too.
- * Parses the index and hashes the bytes without Git, because Git would run the filters of the repository.
+ * Finds changes that the user has staged or committed: in both cases, Git's index names another object for the file.
+ * Parses the index and hashes the files without Git, because Git would run the filters of the repository.
  */
 import { dirname } from "node:path";
 import { createYielder } from "../base/work-slices.ts";
@@ -14,7 +14,10 @@ import { createIndexReader, findWorkTree, hasGit, nameIn, objectName, type WorkT
 
 const GIT_TIMEOUT_MS = 2_000;
 
-/** Debounce of reading the index after writes of an agent, because a turn writes many files. */
+/**
+ * Delay between a write of an agent and reading the index. A turn writes many files, for which the index is read only
+ * once.
+ */
 const RECORD_DELAY_MS = 100;
 
 /** Object name of a file that is not in the index. */
@@ -23,16 +26,16 @@ const NONE = "";
 const SEVERAL = "several";
 
 interface Staging {
-  /** Handles that an agent has written the file. */
+  /** Called when an agent has written the file. */
   wrote(path: string): void;
   /**
-   * Handles that a command of an agent has ended. The command may have staged files, but only staging by the user is a
-   * decision.
+   * Called when a command of an agent has ended. The command may have staged files. This does not count as a decision,
+   * because only the user decides.
    */
   commandEnded(): void;
   /** Keeps changes that the user has staged. Must be called by a function that `enqueue` runs. */
   keep(): Promise<void>;
-  /** May run twice. */
+  /** Idempotent. */
   close(): void;
 }
 
@@ -46,9 +49,9 @@ interface StagingOptions {
 
 export function createStaging({ files, history, enqueue, areCommandsRunning }: StagingOptions): Staging {
   const readIndex = createIndexReader();
-  /** Object names by file, for each index. */
+  /** For each index: the object names of its files, by file name. */
   const names = new WeakMap<GitIndex, Map<string, string>>();
-  /** Files whose state in the index must still be recorded. */
+  /** Files whose object names in the index must still be recorded. */
   const due = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
 
@@ -62,8 +65,8 @@ export function createStaging({ files, history, enqueue, areCommandsRunning }: S
   }
 
   /**
-   * Creates a function that returns the name of a file's object. It returns undefined outside work trees, and if the
-   * index cannot be read.
+   * Creates a function that returns the name of a file's object in the index. It returns undefined if the file is
+   * outside work trees, or the index cannot be read.
    */
   function createLookup(): (path: string) => Promise<string | undefined> {
     const tops = new Map<string, string | undefined>();
@@ -138,7 +141,7 @@ export function createStaging({ files, history, enqueue, areCommandsRunning }: S
   };
 }
 
-/** Whether the object has the bytes on disk, with the same or converted line endings. */
+/** Whether the object has the same content as the file on disk. Line endings may differ. */
 async function isCurrent(change: FileChange, object: string): Promise<boolean> {
   const known = fileStateOf(change);
   const now = known.kind === "unknown" ? await readState(change.path) : known;

@@ -1,6 +1,6 @@
 /**
- * Takes snapshots of Git work trees before a command: of the CLI's directory, of the open directories, and of
- * repositories inside them, such as submodules.
+ * Takes snapshots of Git work trees before a command: those of the CLI's directory and of the directories open in
+ * Neovim, and those of repositories inside them, such as submodules.
  */
 import { realPath } from "../system/file-state.ts";
 import type { GitIndex, IndexEntry } from "./git-index.ts";
@@ -24,29 +24,32 @@ import {
 /** Timeout of each Git process. */
 export const GIT_TIMEOUT_MS = 5_000;
 
-/** Maximum number of work trees, because Git is asked about each. */
+/** Maximum number of work trees. Git must run for each of them. */
 const MAX_TREES = 16;
 
 export const SLOW = "a command began before all files were checked";
-/** Version of a file below a symbolic link. */
+/** Version of a file whose path leads through a symbolic link. */
 export const BELOW_LINK = "ELOOP";
 const TOO_MANY_TREES = `there are more than ${MAX_TREES} Git repositories`;
 
 export interface TreeSnapshot extends WorkTree {
   readonly index: GitIndex;
-  /** Entries of the index in the open directories. */
+  /** The entries of the index for files in directories that are open in Neovim. */
   readonly entries: readonly IndexEntry[];
-  /** Number of checked entries. The file of a checked entry matched the index, unless the snapshot has its state. */
+  /**
+   * Number of entries, from the first one on, whose files were compared with the index. A file among them matched the
+   * index if the snapshot has no state of it.
+   */
   readonly looked: number;
-  /** Permission bits of each entry. The index stores only the executable bit. */
+  /** Permission bits of the file of each entry, because the index stores only the executable bit. */
   readonly modes: Uint16Array;
-  /** Absolute paths of the repositories inside, which have their own work trees. */
+  /** Absolute paths of the repositories inside this work tree. They have work trees of their own. */
   readonly repositories: readonly string[];
 }
 
 interface TreesOptions {
   readonly scope: Scope;
-  /** Aborted when the command begins. */
+  /** Signals that the command has begun, so that it is too late to look at further files. */
   readonly begun: AbortSignal;
   readonly readIndex: ReadIndex;
 }
@@ -55,7 +58,7 @@ interface Trees {
   readonly trees: readonly TreeSnapshot[];
   /** Files that differ from the index, or are not in it. */
   readonly differing: readonly Candidate[];
-  /** Reasons why changes may be missing, each the end of a sentence. */
+  /** Reasons why changes may be missing. Each one is worded to end a sentence. */
   readonly gaps: readonly string[];
 }
 
@@ -138,7 +141,7 @@ export function repositoriesIn(
   return names.map((name) => pathIn(tree, name)).filter(hasGit);
 }
 
-/** Leaves out paths below a symbolic link, because they do not belong to the work tree. */
+/** Marks files whose paths lead through a symbolic link, because they do not belong to the work tree. */
 async function unlinked(candidates: readonly Candidate[]): Promise<Candidate[]> {
   const real = await areReal(candidates.map(({ path }) => path));
   return candidates.map((one, i) => (real[i] ? one : { ...one, found: BELOW_LINK }));
@@ -149,8 +152,8 @@ function openEntries(index: GitIndex, isOpen: (name: string) => boolean): IndexE
 }
 
 /**
- * A snapshot as it is stored for the next host, without the entries. The next host reads the entries from the index
- * again, if the index still has the same version.
+ * The form in which a snapshot is stored for the next host. It has no entries: the next host reads them from the index,
+ * if the index still has the same version.
  */
 export type StoredTree = WorkTree &
   Pick<TreeSnapshot, "looked" | "repositories"> & { indexVersion: string; modes: string };

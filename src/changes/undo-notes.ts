@@ -8,7 +8,7 @@ import { type FileChange, newestAuthor } from "./file-change.ts";
 const MAX_AGENTS = 16;
 const MAX_FILES = 1_000;
 
-/** Maximum number of names in a text, and their maximum length (UTF-16 units). */
+/** Maximum number of file names in a text, and maximum length of each name (UTF-16 units). */
 const MAX_NAMES = 10;
 const MAX_NAME_LENGTH = 200;
 
@@ -22,7 +22,7 @@ export interface UndoNotes {
 }
 
 interface UndoNotesOptions {
-  /** The session of a turn, if known. */
+  /** Returns the session to which a turn belongs, if known. */
   sessionOf(turn: number): string | undefined;
   /** Whether agents may know the name of a file. */
   isShared(path: string): boolean;
@@ -48,7 +48,7 @@ export function createUndoNotes({ sessionOf, isShared }: UndoNotesOptions): Undo
       for (const turn of new Set(turns)) {
         const { cli } = [...change.earlier, change].find((author) => author.turn === turn) ?? newest;
         const session = sessionOf(turn);
-        // After a restart the session is unknown: tell the next agent of the CLI.
+        // After a restart the session of the turn is unknown: the next agent of the same CLI is told instead.
         const key = session === undefined ? keyOfCli(cli) : keyOfSession(session);
         add(key, change.path, hunks.filter((hunk) => hunk.turn === turn).length);
       }

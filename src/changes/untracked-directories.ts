@@ -6,13 +6,13 @@ import { createYielder } from "../base/work-slices.ts";
 import { realPath } from "../system/file-state.ts";
 import { isBelow, type Scope } from "./work-tree.ts";
 
-/** Maximum number of files. A directory with more is not compared completely. */
+/** Maximum number of listed files. Further files are not compared. */
 export const MAX_LISTED_FILES = 5_000;
 
-/** Absolute paths without links. */
+/** Directories outside Git work trees, as absolute paths in which all symbolic links are resolved. */
 export interface Outside {
   readonly directories: readonly string[];
-  /** Excluded directories. */
+  /** Directories that are skipped: that of the plugin's own files, and those of work trees. */
   readonly except: readonly string[];
 }
 
@@ -55,8 +55,8 @@ export async function listFiles(
 }
 
 /**
- * Reads a directory in the order of its names, so that a limit always omits the same files. Leaves out names that are
- * not UTF-8, because Node cannot express them.
+ * Reads a directory, sorted by name, so that a limit always omits the same files. Leaves out names that are not valid
+ * UTF-8, because Node cannot represent them.
  */
 async function readDirectory(directory: string): Promise<Dirent[]> {
   const entries = await readdir(directory, { withFileTypes: true }).catch((): Dirent[] => []);

@@ -11,7 +11,7 @@ import { type Git, openGit } from "./git.ts";
 import { type GitIndex, type IndexEntry, parseIndex } from "./git-index.ts";
 
 export interface WorkTree {
-  /** Directory of the work tree, without links. */
+  /** Absolute path of the work tree, in which all symbolic links are resolved. */
   readonly top: string;
   readonly indexFile: string;
   /** Length of an object's name in bytes. */
@@ -19,10 +19,10 @@ export interface WorkTree {
 }
 
 /**
- * @param directory in the work tree
+ * @param directory any directory in the work tree
  * @param timeout milliseconds
- * @returns undefined outside a work tree, if Git does not answer in time, and if the repository names a work tree that
- * does not contain the directory
+ * @returns undefined if the directory is outside work trees, Git does not answer in time, or the repository names a
+ * work tree that does not contain the directory
  */
 export async function findWorkTree(directory: string, timeout: number): Promise<WorkTree | undefined> {
   const questions = ["--show-toplevel", "--absolute-git-dir", "--show-object-format"];
@@ -51,7 +51,7 @@ export function nameIn(directory: string, path: string): string {
 export interface Scope {
   /** Only files in these directories are tracked. */
   readonly directories: readonly string[];
-  /** Directory of the plugin, whose files are not tracked. */
+  /** Directory for the plugin's own files, which are not tracked. */
   readonly except: string;
 }
 
@@ -109,7 +109,7 @@ async function readIndex(path: string, idLength: number): Promise<IndexEntry[] |
 /** Untracked files that Git does not ignore, relative to the work tree. File names that are not UTF-8 are left out. */
 export interface Untracked {
   readonly files: readonly string[];
-  /** Directories of other repositories. */
+  /** Directories of other repositories inside the work tree. */
   readonly repositories: readonly string[];
 }
 
@@ -136,12 +136,12 @@ export function hasGit(directory: string): boolean {
   }
 }
 
-/** State of a path: undefined if it does not exist, the error code if it cannot be read. */
+/** State of a path; undefined if nothing is there, or the error code if the state cannot be read. */
 export type Found = Stats | string | undefined;
 
 /**
- * Reads the states of files in short slices, without following links.
- * @param isOver whether to stop
+ * Reads the states of files without following links. Yields to the event loop regularly.
+ * @param isOver whether to stop, asked after each pause
  */
 export async function lookAt<T>(
   all: readonly T[],
@@ -189,7 +189,10 @@ export async function candidatesAt(paths: readonly string[], isOver?: () => bool
   return candidates;
 }
 
-/** Returns for each path whether none of its folders is a symbolic link. A link may have replaced a folder. */
+/**
+ * Returns for each path whether it leads through no symbolic link. In a path from Git's index, a link may have replaced
+ * a folder.
+ */
 export async function areReal(paths: readonly string[]): Promise<boolean[]> {
   const folders = new Map<string, Promise<boolean>>();
   const isReal = (folder: string) => {
@@ -200,12 +203,12 @@ export async function areReal(paths: readonly string[]): Promise<boolean[]> {
   return Promise.all(paths.map((path) => isReal(dirname(path))));
 }
 
-/** Attributes that make Git convert the bytes between object and disk, perhaps without a change of the size. */
+/** Attributes that make Git convert the content of a file between object and disk. The size may stay the same. */
 const CONVERSIONS = ["filter", "ident", "working-tree-encoding"];
 
 /**
- * Returns the bytes that files had on disk when they matched the index.
- * @returns the bytes by name. Files whose exact bytes are unknown are left out.
+ * Returns, by name, the bytes that files had on disk while they matched the index. Leaves out files whose exact bytes
+ * are unknown.
  */
 export async function cleanBytes(
   { top }: WorkTree,
@@ -217,7 +220,7 @@ export async function cleanBytes(
   const known = new Map<string, Buffer>();
   for (const { name, object, size } of entries) {
     const bytes = objects.get(object);
-    // The index has the size of the file on disk, which converted line endings would have changed.
+    // If line endings were converted, the size on disk, which the index contains, differs from that of the object.
     if (bytes && size === bytes.length && !converted.has(name)) known.set(name, bytes);
   }
   return known;
@@ -240,13 +243,13 @@ async function readObjects(git: Git, entries: readonly IndexEntry[]): Promise<Ma
   return objects;
 }
 
-/** @returns the name that Git gives to these bytes. @param length of a name in hexadecimal digits */
+/** Returns the name that Git gives to an object with these bytes. @param length of the name in hexadecimal digits */
 export function objectName(bytes: Buffer, length: number): string {
   const hash = createHash(length === 64 ? "sha256" : "sha1");
   return hash.update(`blob ${bytes.length}\0`).update(bytes).digest("hex");
 }
 
-/** @returns the names of files that an attribute may convert; all names if Git does not answer */
+/** Returns the names of files whose content an attribute may convert; all names if Git does not answer. */
 async function convertedNames(git: Git, entries: readonly IndexEntry[]): Promise<Set<string>> {
   const names = entries.map(({ name }) => name);
   const answer = await git(

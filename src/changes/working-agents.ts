@@ -1,4 +1,6 @@
-/** Tracks the working agents: from their first event in a turn until the turn or their process ends. */
+/**
+ * Tracks which agents are working. An agent works from its first event in a turn until the turn or its process ends.
+ */
 import type { Agent, AgentEvent } from "../contract/hooks.ts";
 import { isAlive, isOwnAndAlive } from "../system/processes.ts";
 
@@ -8,17 +10,17 @@ const INTERVAL_MS = 1_000;
 export interface Agents {
   /** Handles an event. @returns the agent, with its process id only if the process is visible on this machine */
   handle(event: AgentEvent): Agent;
-  /** Continues with an agent of an earlier host. */
+  /** Goes on tracking an agent of an earlier host. */
   resume(agent: Agent): void;
   readonly areAtWork: boolean;
   /**
-   * Returns working agents whose processes have ended. No event will end their pending edits.
-   * @param cli a CLI without connected clients. Its agents without a visible process count as ended, too
+   * Returns working agents whose processes have ended, so that no event will end their pending edits.
+   * @param cli profile of a CLI without connected clients. Its agents without a visible process count as ended, too
    */
   findGone(cli?: string): Agent[];
   /** Ends the work of an agent. @returns whether it was working */
   end(agent: Agent): boolean;
-  /** May run twice. */
+  /** Idempotent. */
   close(): void;
 }
 
@@ -52,8 +54,8 @@ export function createAgents({ gone, changed }: AgentsOptions): Agents {
 
   return {
     handle({ kind, agent }) {
-      // The hook has just run. If its process is not visible, it belongs to another machine or container, where another
-      // process may have its id here.
+      // The agent has just run a hook, so that its process exists. If the process is not visible here, it belongs to
+      // another machine or container, and its id may be that of another process here.
       const pid = agent.pid !== undefined && isOwnAndAlive(agent.pid) ? agent.pid : undefined;
       const seen = atWork.get(agent.session) ?? { ...agent, pid };
       if (kind === "turn_ended" || kind === "session_ended") end(agent);

@@ -16,7 +16,7 @@ import type { SocketServer, SocketServerOptions } from "./server.ts";
 type SocketEndpoint = ClientList & SocketRoute;
 
 interface SocketEndpointOptions extends SocketServerOptions {
-  /** Port and tokens. The name of a token is that of a profile. */
+  /** Port and tokens. Each token has the name of a profile. */
   address: Address;
   /** Maximum number of connections. More clients are refused. */
   maxSessions: number;

@@ -2,12 +2,12 @@
 import { basename, relative } from "node:path";
 import type { FileReference, Mention } from "../http/client.ts";
 
-/** Maximum number of references at once. In tests, this many always arrived. */
+/** Maximum number of references that are sent at once. In tests, so many have always arrived. */
 const MAX_REFERENCES = 10;
 
 /**
- * Paths that need no quotes in the prompt of Claude Code 2.1.330, which inserts none. A path there ends at a blank or
- * "#", and loses punctuation at its end.
+ * Matches paths that need no quotes in a prompt of Claude Code 2.1.330, because the CLI adds none. Without quotes, a
+ * path ends at a blank or "#", and loses punctuation at its end.
  */
 const READABLE = /^[^\s"#\p{Cc}]*[\p{L}\p{N}_]$/u;
 

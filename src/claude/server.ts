@@ -29,7 +29,7 @@ export interface SocketServer {
     credential: string,
     listeners: { connected(session: Client): void; ended(session: Client): void },
   ): void;
-  /** Ends all connections. May run twice. */
+  /** Ends all connections. Idempotent. */
   close(): void;
 }
 

@@ -39,7 +39,8 @@ interface SocketSessionOptions {
   log: Log;
   /**
    * Registers the tools.
-   * @param sent resolves when the answer to a request was sent; false if the connection was lost first
+   * @param sent resolves with true when the answer to a request was sent, or with false if the connection was lost
+   * first
    */
   register(server: McpServer, client: Client, sent: (request: RequestId) => Promise<boolean>): Tools;
   /** Finds out which CLI the client is. @param client name that the client reports */
@@ -59,7 +60,7 @@ export async function openSession(options: SocketSessionOptions): Promise<Client
   let identity: Identity | undefined;
   let isConnected = false;
   let isSettled = false;
-  /** The last context, and the last selection that was sent. */
+  /** `context`: the newest context. `shown`: the selection that was sent last. */
   let context: SharedContext | undefined;
   let shown: SelectionChanged | undefined;
   /** Functions to call once the answer to a request was sent, or cannot be sent any more. */
@@ -204,7 +205,8 @@ const zeroBased = ({ line, character }: Position): Position => ({ line: line - 1
 function selectionOf({ context, selected }: Pick<SharedContext, "context" | "selected">): SelectionChanged {
   const file = context.workspaceState?.openFiles?.find(({ isActive }) => isActive);
   const { path = "", selectedText: text = "" } = file ?? {};
-  // Without a selection, the CLI uses only the path. A constant position saves a message for each cursor movement.
+  // Without a selection, the CLI uses only the path. A constant position then avoids a message for each cursor
+  // movement.
   const range =
     text !== "" && selected ? selected : { start: { line: 1, character: 1 }, end: { line: 1, character: 1 } };
   const selection = { start: zeroBased(range.start), end: zeroBased(range.end), isEmpty: text === "" };

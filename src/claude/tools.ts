@@ -1,4 +1,4 @@
-/** Registers the tools that the CLI itself calls, not its model: reviews and diagnostics. */
+/** Registers the tools for reviews and diagnostics. The CLI itself calls them, not its model. */
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { CallToolResult, RequestId } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
@@ -12,16 +12,19 @@ import { hashOfPlain, readDiskText } from "../system/disk-text.ts";
 interface Reviews {
   /** Shows the proposal. @throws {Refusal} if it cannot be shown */
   openDiff(request: { filePath: string; newContent: string }, name: string): Promise<void>;
-  /** Closes a review if it is open, because the user has answered in the CLI's terminal, or the CLI has cancelled it. */
+  /**
+   * Closes a review if it is open. `reason`: the user has answered in the CLI's terminal, or the CLI has cancelled the
+   * review.
+   */
   dismiss(name: string, reason: "answered" | "cancelled"): Promise<void>;
-  /** Closes all open reviews for the same reason. @returns their number */
+  /** Closes all open reviews of this client, because the user has answered in its terminal. @returns their number */
   dismissAll(): Promise<number>;
 }
 
 /** @param path a file; undefined for all files that may be shared */
 export type Diagnose = (path: string | undefined) => Promise<readonly Diagnostic[]>;
 
-/** The reviews of one client, and functions that are called for its tools. */
+/** The reviews of one client, and functions that the tools call in special cases. */
 export interface ClientReviews {
   readonly reviews: Reviews;
   /** Called when the user has accepted a proposal that is equal to the file. The CLI treats this as a rejection. */
@@ -167,7 +170,7 @@ async function originalOf(filePath: string): Promise<string> {
   return hashOfPlain(bytes ?? "");
 }
 
-/** Groups diagnostics by file. Paths are not URI-encoded, as in the CLI's own URIs. */
+/** Groups diagnostics by file. Paths are not percent-encoded: the CLI does not encode them in its own URIs, either. */
 function byFile(found: readonly Diagnostic[]) {
   const files = new Map<string, object[]>();
   for (const { path, line, character, severity, message, source, code } of found) {

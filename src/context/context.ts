@@ -9,7 +9,10 @@ import { IGNORE_FILE } from "../sharing/geminiignore.ts";
 import { createFileWatch } from "../system/file-watch.ts";
 import { type Active, type OpenBuffer, openFiles } from "./files-within-limits.ts";
 
-/** Maximum number of watched files. Higher than the maximum of listed files, because a missing file may be created. */
+/**
+ * Maximum number of watched files. Higher than the maximum of listed files, because missing files are watched, too:
+ * they may be created.
+ */
 const MAX_WATCHED_FILES = 3 * MAX_OPEN_FILES;
 
 /** Maximum number of problems in the status. The log has all of them. */
@@ -21,9 +24,9 @@ export interface Context {
   current(): IdeContext;
   /** The place of the selected text in the active file. */
   selected(): SelectedRange | undefined;
-  /** The shared and the withheld files, for the user. */
+  /** Returns which files are shared and which are withheld, for the user. */
   shared(): Shared;
-  /** Stops watching the disk until the next snapshot. May run twice. */
+  /** Stops watching the disk until the next snapshot. Idempotent. */
   close(): void;
 }
 
@@ -129,7 +132,7 @@ export function createContext({ changed = () => {}, report }: ContextOptions = {
 
 interface OpenBuffers {
   add(snapshot: Snapshot): void;
-  /** All file buffers: the last focused first, then those that never had the focus, by number. */
+  /** All file buffers, the last focused first. Buffers that never had the focus come last, sorted by number. */
   all(): readonly OpenBuffer[];
   path(bufnr: number): string | undefined;
   /** The file buffer that was focused last. */
@@ -138,8 +141,8 @@ interface OpenBuffers {
 }
 
 /**
- * Maximum number of stored focus times. The context needs only thirty. The others may belong to terminals and other
- * buffers without a file, whose deletion is not reported.
+ * Maximum number of stored focus times. The context needs only thirty. Without a limit, the times of terminals and
+ * other buffers without a file would pile up, because Neovim does not report the deletion of these buffers.
  */
 const MAX_FOCUS_TIMES = 1_000;
 

@@ -11,7 +11,7 @@ export interface OpenBuffer {
   focused: number | undefined;
 }
 
-/** Maximum length of one character as users see it, a grapheme cluster (UTF-16 units). */
+/** Maximum length of a grapheme cluster, which users see as one character (UTF-16 units). */
 const MAX_CHARACTER_LENGTH = 256;
 
 /**

@@ -10,7 +10,7 @@ import { createContext } from "./context.ts";
 import { SUBSCRIPTION } from "./snapshot-subscription.ts";
 
 interface ContextPublisher {
-  /** Sends the context to a client that has connected, now or with the first snapshot. */
+  /** Called when a client has connected. Sends it the context, at once or as soon as the first snapshot is complete. */
   connected(client: Client): void;
   /** Called when a client has disconnected. Unsubscribes from Neovim after the last client. */
   disconnected(): void;
@@ -54,7 +54,8 @@ export function createContextPublisher(options: ContextPublisherOptions): Contex
   function send(to: readonly Client[]): void {
     if (to.length === 0) return;
     const current = IdeContext.safeParse(context.current());
-    // A message that the CLI's schema refuses would disconnect the CLI for good, so the CLI keeps the previous context.
+    // Sends nothing, so that the CLI keeps the previous context. A message that the CLI's schema refuses would
+    // disconnect the CLI for good.
     if (!current.success) {
       log.error("a context was not sent:", current.error.issues);
       return;

@@ -3,7 +3,7 @@ import { MAX_SELECTED_TEXT } from "../contract/companion.ts";
 import type { Calls } from "../contract/neovim.ts";
 
 export const SUBSCRIPTION: Calls["context_subscribe"] = {
-  /** Events that may change the context, in addition to focus changes, which are always recorded. */
+  /** Events that may change the context. Focus changes are not listed, because they are always recorded. */
   events: [
     "BufAdd",
     "BufDelete",
@@ -21,7 +21,10 @@ export const SUBSCRIPTION: Calls["context_subscribe"] = {
   ],
   /** Debounce recommended by the companion specification (milliseconds). */
   debounce: 50,
-  /** Maximum delay while the cursor keeps moving (milliseconds). With reading and sending, it stays below 250 ms. */
+  /**
+   * Maximum delay while the cursor keeps moving (milliseconds). With the time for reading and sending, the context
+   * arrives within 250 ms.
+   */
   maxWait: 240,
   maxSelection: MAX_SELECTED_TEXT,
 };

@@ -4,7 +4,10 @@ import { Clis } from "./clis.ts";
 import { list, map } from "./list.ts";
 import { Memory } from "./memory.ts";
 
-/** Directories that are open in Neovim: current directories (global, tab, window) or the user's own list. */
+/**
+ * The directories that are open in Neovim: the current directories (global, of tabs, of windows), or the user's own
+ * list.
+ */
 export const Workspace = z.object({ directories: list(z.string()) });
 
 /** Whether CLIs ask before every edit. `clis` overrides `all` for single CLIs. */
@@ -23,9 +26,9 @@ export const Boot = z.object({
   workspace: Workspace,
   /** A directory for files that only the user may change. */
   stateDirectory: z.string(),
-  /** Unique id of this Neovim process, never used again. Valid as a file name. */
+  /** Id of this Neovim process, valid as a file name. No other process ever gets the same id. */
   instance: z.string().regex(/^[\w-]+$/),
-  /** Patterns of files that are not shared, as in a `.gitignore`. */
+  /** Files that match these patterns are not shared. The syntax is that of a `.gitignore`. */
   exclude: list(z.string()),
   /** Absolute path of the script that CLIs run as a hook. */
   hookScript: z.string(),
@@ -53,7 +56,10 @@ export const Boot = z.object({
   tools: z.object({
     offered: list(z.string()).optional(),
     trust: z.boolean(),
-    /** Limits of an answer: entries of a list, length of a text (UTF-16 units), timeout of servers (ms). */
+    /**
+     * Limits of an answer: number of entries in a list, length of a text (UTF-16 units), and waiting time for language
+     * servers (milliseconds).
+     */
     limits: z.object({
       items: z.number().int().positive(),
       units: z.number().int().positive(),
@@ -62,13 +68,15 @@ export const Boot = z.object({
   }),
   /** The user's own prompts, by name. */
   prompts: map(z.object({ description: z.string(), text: z.string() })),
-  /** Memory of the previous host. A host that was stopped leaves no diffs. */
+  /** Data that the previous host has stored. If that host was stopped, there are no diffs in it. */
   memory: Memory.optional(),
-  /** Time since the end of the previous host (ms), and the files that the user has written since. */
+  /** How long no host was running (milliseconds), and which files the user has written in that time. */
   absence: z.object({ duration: z.number().nonnegative(), written: list(z.string()) }).optional(),
-  /** Number of the user's notes from an earlier Neovim. 0 for all but the first host. */
+  /**
+   * Number of the user's notes that an earlier Neovim has left. Only the first host of a Neovim gets a number above 0.
+   */
   notes: z.number().int().nonnegative(),
-  /** Events (name and payload) with decisions that the previous host has not settled. */
+  /** The user's decisions that the previous host has not settled, as events (name and payload). */
   decisions: list(z.tuple([z.string(), z.unknown()])),
 });
 export type Boot = z.infer<typeof Boot>;

@@ -90,14 +90,15 @@ const Paths = z.array(z.string()).readonly();
 const Id = z.int().positive();
 const Buf = z.int();
 
-/** Lua rejects a call with a message for the user. */
+/** If Lua cannot do what a call asks for, it rejects the call with a message for the user. */
 export const calls = {
   /** Registers the host with its process id. `channel` is only set by the shared host. */
   attach: z.object({ channel: z.int().optional(), pid: z.int() }),
   status: Status,
   /**
-   * Sets and unsets environment variables while the bridge runs. Lua restores them when it stops. `clis`: variables
-   * only for CLIs in Neovim's terminals. `arguments` and `variables`: by profile, only for CLIs that `:Gemini` starts.
+   * Sets and unsets environment variables while the bridge runs. Lua restores them when the bridge stops. `clis`:
+   * variables only for CLIs in Neovim's terminals. `arguments` and `variables`: by profile, only for CLIs that
+   * `:Gemini` starts.
    */
   set_environment: z.object({
     set: z.record(z.string(), z.string()),
@@ -109,7 +110,10 @@ export const calls = {
   message: z.object({ level: z.enum(["info", "warn", "error"]), text: z.string() }),
   /** The turn of an agent has started, waits for the user, continues, or has ended. */
   turn: Turn,
-  /** Starts snapshots: `debounce` ms after the last event, at most `maxWait` ms after the first unsent one. */
+  /**
+   * Starts the sending of snapshots. Each is sent `debounce` ms after the last event, but at most `maxWait` ms after
+   * the first event since the previous snapshot.
+   */
   context_subscribe: z.object({
     events: z.array(z.string()).readonly(),
     debounce: z.number(),
@@ -121,7 +125,7 @@ export const calls = {
   remember: Memory,
   /**
    * The outcome of this review is settled: Lua need not send it to the next host. If the CLI did not get the outcome,
-   * Lua tells the user and keeps the accepted text. `problem` is the reason, unless the CLI has ended.
+   * Lua tells the user and keeps the accepted text. `problem`: why the CLI did not get it; absent if the CLI has ended.
    */
   decision_settled: z.object({
     id: Id,
@@ -129,12 +133,15 @@ export const calls = {
     filePath: z.string(),
     problem: z.string().optional(),
   }),
-  /** Returns the accepted text, until the decision is settled. */
+  /** Returns the text that the user has accepted. Possible until the decision is settled. */
   decision_read: z.object({ id: Id }),
   consent: Nothing,
   /** Asks a question for the model. Answered by the event `answered` with the same id. */
   ask: z.object({ id: Id, question: z.string(), params: z.object({}).loose() }),
-  /** Sets whether `model_changed` is sent, and whether also for the selection, which changes with each key. */
+  /**
+   * `on`: whether to send `model_changed`. `selection`: whether to send it also for the selection, which changes with
+   * almost every key.
+   */
   model_watch: z.object({ on: z.boolean(), selection: z.boolean() }),
   /** Shows a review, or replaces the text of the review with this id. */
   diff_open: z.object({
@@ -211,11 +218,12 @@ export const calls = {
   history_undone: z.object({ ids: z.array(z.string()) }),
   /** Returns the files of loaded buffers and the open directories, as absolute paths. */
   files_open: Nothing,
-  /** Returns where the user may have started a CLI without `:Gemini`. */
+  /** Returns the terminals and directories in which the user may have started a CLI without `:Gemini`. */
   prompt_places: Nothing,
   /**
-   * The prompt goes to this CLI. Returns the prompt's text, and whether to focus the CLI (Lua focuses buffers itself).
-   * `quotesPaths`: the CLI reads `@"a path"` instead of backslashes.
+   * The prompt will be sent to this CLI. Returns the prompt's text, and whether the host must focus the CLI (Lua itself
+   * focuses a CLI in a buffer). `quotesPaths`: for a path with blanks, the CLI reads `@"a path"` instead of
+   * backslashes.
    */
   prompt_found: z.object({
     id: Id,
@@ -226,7 +234,9 @@ export const calls = {
   }),
   /** No CLI runs: Lua opens a terminal and sends the prompt again, with the terminal's name. */
   prompt_open: z.object({ id: Id }),
-  /** The prompt waits; `reason` completes "waits until". `say`: whether to tell the user. */
+  /**
+   * The prompt waits. `reason` completes a sentence that begins with "waits until". `say`: whether to tell the user.
+   */
   prompt_waits: z.object({ id: Id, reason: z.string(), say: z.boolean() }),
   /** The prompt is done. If it was not `typed` into the CLI, Lua keeps the text for the user. */
   prompt_done: z.object({ id: Id, typed: z.boolean(), problem: z.string().optional() }),
@@ -248,9 +258,12 @@ export const questions = {
   read: z.object({ path: z.string(), from: z.int(), to: z.int(), units: z.int() }),
   lines: z.object({ path: z.string(), numbers: z.array(z.int()).readonly() }),
   selection: z.object({ units: z.int() }),
-  /** Diagnostics of `paths` (loaded files) and `unopened` (other files), with this severity or a higher one. */
+  /**
+   * Returns diagnostics of `paths` (loaded files) and `unopened` (other files) that are at least as severe as
+   * `severity`.
+   */
   diagnostics: z.object({ paths: Paths, unopened: Paths, severity: z.int(), limit: z.int() }),
-  /** Asks language servers which files that are not open have diagnostics. */
+  /** Asks language servers which of the files that are not open have diagnostics. */
   unopened: z.object({ timeout: z.number() }),
   /** Loads the file into a hidden buffer if it is not open, and waits for its language servers. */
   document: z.object({
@@ -259,11 +272,11 @@ export const questions = {
     line: z.int().optional(),
     timeout: z.number(),
   }),
-  /** The servers that support a method that needs no file. */
+  /** Lists the language servers that support `method`, a request that is not about a particular file. */
   servers: z.object({ method: z.string() }),
   /**
-   * Sends a request to a language server. If there is a path, the file's URI is inserted into `textDocument`. `limit`
-   * is the maximum number of items in lists and nested lists, because the editor is blocked while an answer is encoded.
+   * Sends a request to a language server. If there is a path, the file's URI is inserted into `textDocument`. `limit`:
+   * maximum number of items in all lists of the answer together. Encoding a longer answer would block the editor.
    */
   request: z.object({
     server: z.int(),
@@ -278,12 +291,12 @@ export const questions = {
   settle: z.object({ paths: Paths, timeout: z.number() }),
   quickfix: z.object({ limit: z.int() }),
   changes: Nothing,
-  /** Shows a file in an ordinary window; the focus stays. */
+  /** Shows a file in an ordinary window. The focus stays where it is. */
   open_file: z.object({ path: z.string(), line: z.int().optional() }),
   edit_context: z.object({ path: z.string(), line: z.int().optional() }),
   /**
    * Computes the edited texts without changing anything. Fails if a file has unsaved changes, has changed since the
-   * edits were computed, or has an encoding without some of the characters.
+   * edits were computed, or has an encoding that lacks some of the characters.
    */
   preview_edits: z.object({
     files: z.array(FileEdits).readonly(),

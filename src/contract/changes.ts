@@ -14,11 +14,14 @@ export const ChosenChanges = z.object({
     z.object({
       path: z.string(),
       hunks: z.array(z.number().int()).optional(),
-      /** Only these lines. Hunks are split at the edges of a range; lines outside the hunks are ignored. */
+      /**
+       * Restricts the choice to these lines. Hunks are split at the edges of a range; lines outside the hunks are
+       * ignored.
+       */
       ranges: z.array(Range).optional(),
     }),
   ),
-  /** Only hunks of the turn with this start (Unix milliseconds). */
+  /** Restricts the choice to hunks of the turn that started at this time (Unix milliseconds). */
   turn: z.number().optional(),
   /** Files that Lua has left out because they have unsaved changes. The message to the user names them. */
   unsaved: list(z.string()),

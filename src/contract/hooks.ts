@@ -35,11 +35,14 @@ export interface EditTexts {
 
 /** The part of an event that depends on its kind. */
 type EventDetails =
-  /** The CLI waits for the hook, and adds the hook's answer to the prompt. The answer must repeat the name `hook`. */
+  /**
+   * The CLI waits for the hook, and adds the hook's answer to the prompt. The answer must contain the hook's name
+   * (`hook`).
+   */
   | { kind: "turn_started"; prompt: string; hook: "BeforeAgent" | "UserPromptSubmit" }
   /**
-   * A tool is about to run, and the CLI waits for the hook. `canAsk`: the hook can make the CLI ask the user with a
-   * proposal. Qwen Code 0.24.4 would ask only in its terminal, or fail the tool.
+   * A tool is about to run, and the CLI waits for the hook. `canAsk`: whether the hook can make the CLI show the user a
+   * proposal. (Qwen Code 0.24.4 would only ask in its terminal, or fail the tool.)
    */
   | { kind: "tool_starting"; tool: Tool; canAsk: boolean }
   | { kind: "tool_ended"; tool: Tool; failed: boolean; texts?: EditTexts | undefined }
@@ -47,9 +50,12 @@ type EventDetails =
   | { kind: "permission_asked"; tool: Tool }
   /** The CLI has started, or starts another chat. */
   | { kind: "session_started" }
-  /** The answer is complete or has failed. */
+  /** The agent's answer is complete or has failed. */
   | { kind: "turn_ended" }
-  /** The chat has ended, for example by `/clear`. The CLI may start another chat. Sent up to three times. */
+  /**
+   * The chat has ended, for example by `/clear`. The CLI may start another chat. The same end may be sent up to three
+   * times.
+   */
   | { kind: "session_ended" };
 
 /** `at` is Unix milliseconds by the CLI's clock. */
@@ -68,7 +74,10 @@ const Base = {
     .default(() => Date.now()),
 };
 
-/** An argument of a tool. Tools of MCP servers may use the same name for other types. */
+/**
+ * An argument of a tool; undefined if it is not a text. A tool of an MCP server may give the same name to a value of
+ * another type.
+ */
 const Text = z.string().optional().catch(undefined);
 const Use = {
   tool_name: z.string().min(1),
@@ -76,7 +85,10 @@ const Use = {
 };
 const Outcome = { ...Use, tool_response: z.unknown().optional() };
 
-/** Result of an edit. `filePath` is the path that was written, with links resolved and corrections by the CLI. */
+/**
+ * Result of an edit. `filePath` is the path that was really written: links are resolved, and the CLI may have corrected
+ * it.
+ */
 const Edited = z.object({
   returnDisplay: z.object({
     filePath: z.string().startsWith("/"),
@@ -135,7 +147,7 @@ function meaningOf(hook: HookInput, canAsk: boolean): EventDetails | undefined {
     case "BeforeAgent":
       return { kind: "turn_started", prompt: hook.prompt, hook: hook.hook_event_name };
     case "UserPromptSubmit":
-      // Qwen Code also runs this hook for answers of tools, with an empty prompt.
+      // Qwen Code also runs this hook when it sends results of tools to the model, with an empty prompt.
       if (hook.prompt.trim() === "") return undefined;
       return {
         kind: "turn_started",
@@ -169,7 +181,7 @@ function meaningOf(hook: HookInput, canAsk: boolean): EventDetails | undefined {
 }
 
 function noticeOf(hook: Extract<HookInput, { hook_event_name: "Notification" }>): EventDetails | undefined {
-  // Qwen Code is idle. After Esc, it runs no other hook.
+  // Qwen Code is idle. If the user has pressed Esc, this is the only hook that reports the end of the turn.
   if (hook.notification_type === "idle_prompt") return { kind: "turn_ended" };
   if (hook.notification_type !== "ToolPermission") return undefined;
   const { type = "other", filePath, command, toolName: name = type } = hook.details ?? {};

@@ -1,4 +1,4 @@
-/** Parses lists and maps from Lua. An empty table arrives as a list or as a map. */
+/** Parses lists and maps from Lua, where an empty table may stand for either of them. */
 import * as z from "zod";
 
 export const list = <T extends z.ZodType>(item: T) =>

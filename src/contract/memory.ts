@@ -19,7 +19,7 @@ const HeardAgent = z.object({ cli: z.string(), pid: z.number().int().optional() 
 export type HeardAgent = z.infer<typeof HeardAgent>;
 
 export const Memory = z.object({
-  /** Sessions whose clients may return with their session id. */
+  /** Sessions whose clients may reconnect with the same session id. */
   sessions: list(Session),
   /** Ids of the sessions whose clients have noticed the end of a host. */
   interrupted: list(z.string()),
@@ -35,7 +35,10 @@ export const Memory = z.object({
       sessionId: z.string(),
       filePath: z.string(),
       label: z.string(),
-      /** Hashes of the file's bytes when the review opened and of the proposal, to detect changes of the file. */
+      /**
+       * To detect changes of the file: hashes of its bytes when the review opened (`disk`), and of the proposal
+       * (`proposed`).
+       */
       baseline: z.object({ disk: z.string(), proposed: z.string(), edited: z.boolean() }).optional(),
     }),
   ),

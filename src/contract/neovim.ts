@@ -25,14 +25,14 @@ export const events = {
   /** The user stops the bridge, or Neovim exits. */
   stop: z.unknown(),
   workspace: Workspace,
-  /** The user started a running bridge, perhaps because CLIs cannot find it. */
+  /** The user asked to start the bridge although it was already running, perhaps because CLIs cannot find it. */
   announce: z.unknown(),
   /** The user switched to this editor from another program. */
   focused: z.unknown(),
   context: Snapshot,
   /**
-   * The user accepted the unedited text with this `textId`, or an edited `content`, read in the tick of the decision.
-   * `version`: version of the file on disk in that tick, see src/system/file-version.ts.
+   * The user has accepted a text: the unedited one with this `textId`, or the edited `content`. `version` is that of
+   * the file on disk, see src/system/file-version.ts. Both were read in the same tick as the decision.
    */
   diff_accepted: z.union([
     z.object({ id: DiffId, textId: z.string(), version: z.string().optional() }),
@@ -56,7 +56,9 @@ export const events = {
         /** Program and arguments. */
         cmd: list(z.string()),
         cwd: z.string(),
-        /** Whether the CLI was connected to an earlier host. Sent once. */
+        /**
+         * Whether the CLI was connected to an earlier host. True only in the first message after that host has ended.
+         */
         lost: z.boolean(),
       }),
     ),
@@ -83,12 +85,12 @@ export const events = {
     cwd: z.string(),
     env: z.record(z.string(), z.string()),
   }),
-  /** The status view needs the editors that a CLI finds in this directory. */
+  /** The status view asks which editors a CLI finds in this directory. */
   editors_asked: z.object({ cwd: z.string() }),
   ...changeEvents,
   /** The user has a prompt for the CLI in this terminal of `:Gemini`, or for any CLI if no terminal is open. */
   prompt: z.object({ id: z.number().int(), submit: z.boolean(), terminal: z.string().optional() }),
-  /** The user has cancelled all prompts that are not delivered. */
+  /** The user has cancelled all prompts that are not delivered yet. */
   prompts_cancelled: z.unknown(),
   /** The screen of a watched terminal. Sent after changes, debounced. */
   screen: z.object({
@@ -107,7 +109,7 @@ export type EventPayload<N extends EventName> = z.infer<(typeof events)[N]>;
 
 const Nothing = z.unknown();
 
-/** Calls from Node to Lua, with the shapes of their results. */
+/** The shapes of the results of all calls from Node to Lua. */
 export const results = {
   attach: Boot,
   status: Nothing,

@@ -36,7 +36,9 @@ export type Diagnostic = z.infer<typeof Diagnostic>;
 const Server = z.object({ id: z.number().int(), name: z.string(), encoding: z.string() });
 export type Server = z.infer<typeof Server>;
 
-/** The versions of the texts for which a language server has computed edits. `at` is Unix milliseconds. */
+/**
+ * The time at which a language server was asked (`at`, Unix milliseconds), and the versions of the texts at that time.
+ */
 const Moment = z.object({
   at: z.number(),
   ticks: list(z.object({ path: z.string(), tick: z.number().int() })),
@@ -46,14 +48,14 @@ export type Moment = z.infer<typeof Moment>;
 /** The answers to all questions. */
 export const answers = {
   buffers: z.object({ buffers: list(Buffer) }),
-  /** `lines` are the complete lines that fit. The other fields are absent if the file is not loaded. */
+  /** `lines`: the complete lines that fit into the limit. The other fields are absent if the file is not loaded. */
   read: z.object({
     loaded: z.boolean(),
     lines: list(z.string()),
     total: z.number().int().optional(),
     modified: z.boolean().optional(),
   }),
-  /** The beginning of each line. */
+  /** `lines`: the beginning of each requested line. */
   lines: z.object({ loaded: z.boolean(), lines: list(z.string()) }),
   /** Cursor and selection in the active file. */
   selection: z.object({
@@ -106,7 +108,7 @@ export const answers = {
       }),
     ),
   }),
-  /** `isUsers`: the user is in the window, so the cursor was not moved. */
+  /** `isUsers`: whether the user is in this window. If so, the cursor was not moved. */
   open_file: z.object({ lines: z.number().int(), isUsers: z.boolean() }),
   set_quickfix: z.object({ total: z.number().int() }),
   /** `tick` identifies this version of the text. The diagnostics have the shape of the language server protocol. */
@@ -118,7 +120,7 @@ export const answers = {
   }),
   /** The texts of the files after the edits, for a review. */
   preview_edits: z.object({ texts: list(z.object({ path: z.string(), content: z.string() })) }),
-  /** The bytes of the file before and after, as base64. `tick` identifies the buffer's new text. */
+  /** The bytes of the file before and after the edit, as base64. `tick` identifies the buffer's new text. */
   apply_edit: z.object({ tick: z.number().int(), before: z.base64(), after: z.base64() }),
   finish_edit: z.unknown(),
   tell_written: z.unknown(),

@@ -6,12 +6,12 @@ import { list } from "./list.ts";
 export const Consent = z.object({
   /** Whether the user has paused sharing. */
   paused: z.boolean(),
-  /** Patterns of files that are not shared, as in a `.gitignore`. */
+  /** Files that match these patterns are not shared. The syntax is that of a `.gitignore`. */
   exclude: list(z.string()),
   /** Nothing outside these directories is shown or changed. */
   directories: list(z.string()),
 });
 export type Consent = z.infer<typeof Consent>;
 
-/** Kinds of data that the model may have read and that have changed. `text` is the text of buffers. */
+/** Kinds of data whose changes are reported, because the model may have read them. `text` is the text of buffers. */
 export const Changed = z.enum(["buffers", "changes", "diagnostics", "quickfix", "selection", "text"]);
