@@ -1,4 +1,4 @@
-/** Creates the features and connects them. Loaded after CLIs can find the bridge. */
+/** Creates the features and connects them. Loaded only when CLIs can already find the bridge. */
 import { EventEmitter } from "node:events";
 import { basename, join } from "node:path";
 import type { Log } from "./base/log.ts";
@@ -37,7 +37,7 @@ export interface Services {
   resume(): void;
   /** Must be called when directories are opened in Neovim. */
   opened(directories: readonly string[]): void;
-  /** May run twice. */
+  /** Idempotent. */
   close(): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ interface ServicesOptions {
   port: number;
   /** Tokens of WebSockets, by profile. */
   socketTokens: Address["tokens"];
-  /** Memory of an earlier host. */
+  /** Data that an earlier host has stored. */
   memory: Memory;
   /** Whether the earlier host stopped so recently that its clients have not noticed the stop. */
   isSeamless: boolean;
@@ -109,7 +109,7 @@ export function createServices(options: ServicesOptions): Services {
     reconnect: boot.reconnect,
     report,
     lost: (cli) => prompts.connect(cli),
-    // The CLI reports neither the end of the tool nor the end of the turn.
+    // A CLI that the user has stopped reports neither the end of its tool nor the end of its turn.
     stopped: (agent) => void changes.listener({ kind: "turn_ended", agent, at: Date.now() }),
   });
   const { terminals, agents, activity } = clients;
@@ -185,7 +185,7 @@ export function createServices(options: ServicesOptions): Services {
     userFiles,
   };
   const editor = createEditorEndpoint({ bridge, log, version, boot, following, report, remember });
-  /** Finds the connection of an agent. Not awaited, so that the agent is not delayed. */
+  /** Finds the client of an agent. Does not wait for the result, so that the agent is not delayed. */
   const handle = ({ agent }: AgentEvent): void =>
     void agents.heard(agent).catch((error: unknown) => log.warn("an agent's client was not found:", error));
   /** Whether the CLI of an agent can ask a user. */

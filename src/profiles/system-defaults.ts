@@ -1,7 +1,7 @@
 /**
- * Writes settings with the lowest priority for CLIs in Neovim's terminals: a system defaults file, whose path is in a
- * variable (Gemini CLI's docs, reference/configuration.md). Values from the system's own file replace ours. Since
- * 0.60.0, Gemini CLI uses such a file only if nobody but root can change it.
+ * Writes settings with the lowest priority for CLIs in Neovim's terminals, as a system defaults file: a variable tells
+ * the CLI its path (Gemini CLI's docs, reference/configuration.md). Values from the system's own file replace ours.
+ * Since 0.60.0, Gemini CLI uses such a file only if nobody but root can change it.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
@@ -18,7 +18,7 @@ interface WrittenDefaults {
   readonly path?: string;
   /** Reason why no file was written, as a sentence. */
   readonly obstacle?: string;
-  /** Deletes the file, synchronously, so that it also works in a signal handler. May run twice. */
+  /** Deletes the file. Synchronous, so that it also works in a signal handler. Idempotent. */
   remove(): void;
 }
 
@@ -58,7 +58,7 @@ export function writeSystemDefaults(
 
 /**
  * Reads the system's own file.
- * @throws {Refusal} if the CLI would ignore or reject that file: merging its content into ours would activate it
+ * @throws {Refusal} if the CLI would ignore or reject that file: its content must not take effect through our file
  */
 function readSystem(path: string, check: (path: string) => void): RawSettings {
   if (!existsSync(path)) return {};
@@ -68,7 +68,7 @@ function readSystem(path: string, check: (path: string) => void): RawSettings {
   return settings;
 }
 
-/** @throws {Refusal} if the CLI would ignore the file with a warning */
+/** @throws {Refusal} if the CLI would warn about the file and ignore it */
 function checkOwner(path: string): void {
   const reason = insecurity(path);
   if (reason !== undefined) throw new Refusal(`the CLI would ignore ${path}: ${reason}`);
@@ -82,7 +82,7 @@ function write(path: string, text: string): void {
   renameSync(draft, path);
 }
 
-/** Deletes the files of killed hosts on this machine. */
+/** Deletes the files that killed hosts on this machine have left. */
 function removeLeftovers(directory: string, prefix: string): void {
   for (const name of readdirSync(directory).filter((each) => each.startsWith(prefix))) {
     const pid = Number.parseInt(name.slice(prefix.length), 10);

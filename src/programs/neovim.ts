@@ -18,7 +18,10 @@ function send(message: Message): void {
 }
 
 let offer: Offer | undefined;
-/** Ids of the requests whose answers are awaited. Clients treat the answer to a cancelled request as an error. */
+/**
+ * Ids of the requests that still need an answer. A cancelled request gets no answer, because clients would treat it as
+ * an error.
+ */
 const awaited = new Set<unknown>();
 const upstream = createUpstream(send);
 

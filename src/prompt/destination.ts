@@ -18,7 +18,7 @@ const START_INTERVAL_MS = 50;
 const FIND_INTERVAL_MS = 1_000;
 const FIND_ATTEMPTS = 30;
 
-/** The place where a CLI runs. While the CLI runs, either `buf` or `pane` is set. */
+/** Where a CLI runs. While it runs, either `buf` or `pane` is set. */
 interface Place {
   readonly program: string | undefined;
   readonly cwd: string;
@@ -31,9 +31,9 @@ export interface Destinations {
   update(event: EventPayload<"terminals">): void;
   /** Returns the profile of the CLI for which a terminal was opened. */
   profileOf(terminal: string): string | undefined;
-  /** Returns the CLI in a terminal, if it runs. */
+  /** Returns the CLI in a terminal; undefined if it does not run. */
   running(terminal: string): Cli | undefined;
-  /** Waits until the CLI in a terminal runs. @returns undefined if it has ended or was not found */
+  /** Waits until the CLI in a terminal runs. @returns undefined if the CLI has ended or was not found */
   started(terminal: string): Promise<Cli | undefined>;
   /** Finds a CLI outside the terminals of `:Gemini`. */
   outside(): Promise<Cli | undefined>;
@@ -55,7 +55,7 @@ export function createDestinations(options: DestinationsOptions): Destinations {
   const { bridge, buffers, clis, packageOf, isReviewing, signal } = options;
   /** The terminals of `:Gemini` by name, including closed terminals. */
   const terminals = new Map<string, EventPayload<"terminals">["terminals"][number] & { isOpen: boolean }>();
-  /** Known CLIs, by buffer or pane. They are kept, because the next prompt needs the state of the screen, too. */
+  /** CLIs by buffer or pane. Kept between prompts, because each contains the known state of its screen. */
   const known = new Map<string | number, Cli>();
 
   function cliIn({ buf, pane, program = "", cwd }: Place, name?: string): Cli | undefined {
@@ -97,7 +97,7 @@ export function createDestinations(options: DestinationsOptions): Destinations {
         const terminal = terminals.get(name);
         const isStarting = terminal?.isOpen && terminal.pid === undefined;
         if (terminal?.pid !== undefined) return running(name);
-        // The provider may have opened the CLI outside Neovim.
+        // The CLI has no terminal in Neovim, but a terminal provider may have opened it elsewhere.
         const cli = isStarting ? undefined : await outside(name);
         if (cli) return cli;
         if (!isStarting) attempt += 1;
@@ -116,7 +116,7 @@ const PANE = ["pane_pid", "pane_id", "window_id", "session_id", "pane_current_pa
 /**
  * Looks for a CLI in the terminal buffers of Neovim, then in the panes of its tmux.
  * @param programs the preferred one first
- * @returns the buffer with the preferred program, or the nearest pane
+ * @returns the buffer with the most preferred program; without such a buffer, the nearest pane
  */
 async function findOutside(
   programs: readonly Parameters<typeof processesOf>[1][],
@@ -124,7 +124,10 @@ async function findOutside(
 ): Promise<Place | undefined> {
   const table = await platform.processes();
   const running = programs.map((program) => new Set(processesOf(table, program).map(({ pid }) => pid)));
-  /** Returns the rank of the program in a terminal; -1 for other programs. @param pid the terminal's first process */
+  /**
+   * Returns the index of the program that runs in a terminal; -1 if there is none.
+   * @param pid the terminal's first process
+   */
   const rankOf = (pid: number) => {
     const family = familyOf(table, pid);
     return running.findIndex((pids) => family.some((each) => pids.has(each)));

@@ -11,7 +11,7 @@ import { createBuffers } from "./terminal.ts";
 import { createIdeEnabler, type Unconnected } from "./type-ide-enable.ts";
 import { type Delivery, deliver, type Prompt, type Waiting } from "./wait-and-type.ts";
 
-/** States that usually end by themselves. The user gets a message about them only after the delay. */
+/** A message about a `PASSING` state is shown only after this delay, because such a state usually ends by itself. */
 const NOTICE_DELAY_MS = 1_000;
 const PASSING: readonly string[] = ["absent", "menu"] satisfies Reading["state"][];
 
@@ -36,9 +36,9 @@ interface Prompts {
 
 interface PromptsOptions extends Omit<DestinationsOptions, "buffers" | "signal"> {
   log: Log;
-  /** Counts the connected CLIs of a profile that do not show "Disconnected". */
+  /** Counts the CLIs of a profile that are connected and do not show "Disconnected". */
   connected(cli: string): number;
-  /** Returns the connected client in a terminal of `:Gemini`, if it is known. */
+  /** Returns the client in a terminal of `:Gemini`; undefined if it is unknown or not connected. */
   clientIn(terminal: string): Client | undefined;
 }
 
@@ -72,7 +72,7 @@ export function createPrompts(options: PromptsOptions): Prompts {
   ): Promise<Delivery> {
     const { name, cwd } = cli.terminal;
     const waiting = reporter(prompt.id, name);
-    // The space ends a reference, so that the CLI offers no completions for it.
+    // Ends with a blank, because the CLI would offer completions for a reference at the end of the text.
     const type = (typed: string) =>
       deliver(cli, prompt, { text: `${typed} `, enter: prompt.submit }, waiting);
     const mention = options.clientIn(name)?.mention?.(references, cwd);

@@ -3,8 +3,8 @@ import { bare, type Drawing, type Reading, read, recognize } from "./screens.ts"
 import type { Terminal } from "./terminal.ts";
 
 /**
- * An unknown program is ready when its screen has been unchanged for QUIET_MS, or has shown something for MAX_START_MS.
- * Text that is typed earlier may be echoed or lost.
+ * An unknown program counts as ready when its screen has been unchanged for QUIET_MS, or MAX_START_MS after it has
+ * first shown something. It may echo or lose text that is typed earlier.
  */
 const QUIET_MS = 1_000;
 const MAX_START_MS = 20_000;
@@ -21,7 +21,10 @@ export interface Cli {
   look(): Promise<Reading | undefined>;
 }
 
-/** @param isReviewing whether a review is open. In an unknown program, this is the only sign of a question. */
+/**
+ * @param isReviewing whether a review is open. If so, an unknown program counts as asking a question, because its
+ * screen does not show this reliably.
+ */
 export function createCli(terminal: Terminal, known: Drawing | undefined, isReviewing: () => boolean): Cli {
   let drawing = known;
   let last = "";
@@ -29,7 +32,7 @@ export function createCli(terminal: Terminal, known: Drawing | undefined, isRevi
   let shownAt: number | undefined;
   let isSettled = false;
 
-  /** Reads the screen of an unknown program. "empty" means that the program seems to be ready. */
+  /** Guesses the state of an unknown program: "empty" if the program seems to be ready. */
   function guess(lines: readonly string[]): Reading {
     const text = bare(lines.join(""));
     const now = Date.now();

@@ -6,19 +6,19 @@ import type { CliKind } from "../contract/clis.ts";
 
 /** How a CLI draws its screen, as patterns for single lines. */
 export interface Drawing {
-  /** The start of the prompt's first line, before its text. */
+  /** The prompt sign, with which the first line of the prompt begins. */
   readonly prompt: RegExp;
-  /** The first line of a prompt that accepts no message, such as that of a shell mode or a search. */
+  /** The first line of a prompt that takes no message, but for example a shell command or a search. */
   readonly other: RegExp;
-  /** The text of an empty prompt. */
+  /** The text that the CLI shows in an empty prompt. */
   readonly placeholder: RegExp;
-  /** The first line of a sent message. Questions above this line are closed. */
+  /** The first line of a sent message. Questions above it are no longer open. */
   readonly message: RegExp;
-  /** A choice that Enter would select. */
+  /** The selected choice of a question, which Enter would confirm. */
   readonly question: RegExp;
-  /** A text that is shown while keys do not go to the prompt. */
+  /** A text that the CLI shows while typed keys do not go to the prompt. */
   readonly elsewhere?: RegExp;
-  /** The CLI reads `@"a path"`, and no backslashes in paths. */
+  /** Whether paths in references are quoted (`@"a path"`) instead of escaped with backslashes. */
   readonly quotesPaths?: boolean;
 }
 
@@ -27,14 +27,15 @@ export interface Reading {
   readonly state: "empty" | "typed" | "menu" | "question" | "elsewhere" | "absent";
   /** The text in the prompt, without blanks. */
   readonly text: string;
-  /** Number of lines of the prompt, including blank lines. Absent if the prompt is empty or nothing is below it. */
+  /** Number of lines of the prompt, including blank lines. Absent if the prompt is empty, or if no line follows it. */
   readonly height?: number;
 }
 
 /**
- * Drawings of known CLIs. Gemini CLI 0.61.0: `InputPrompt`, `BaseSelectionList`, `FocusHint`. Qwen Code 0.24.4 has
- * texts in many languages, but always draws two more blanks before the placeholder. Claude Code 2.1.330 replaces the
- * prompt with its question, and shows the active file or the selection before the prompt's text.
+ * How known CLIs draw their screens. For Gemini CLI 0.61.0, see its components `InputPrompt`, `BaseSelectionList` and
+ * `FocusHint`. Qwen Code 0.24.4 has texts in many languages, but always draws two more blanks before the placeholder.
+ * Claude Code 2.1.330 shows its question in place of the prompt, and the active file or the selection before the
+ * prompt's text.
  */
 export const DRAWINGS = {
   gemini: {
@@ -68,13 +69,16 @@ export const drawingOf = (kind: CliKind): Drawing | undefined => {
   return known[kind];
 };
 
-/** Maximum number of lines below the prompt (a rule and the footer). If there are more, a menu is open. */
+/** Maximum number of lines below the prompt while no menu is open: a rule and the footer. */
 const MAX_FOOTER_LINES = 5;
 
-/** Start of a rule, or of the edge of a coloured background. */
+/** Start of a horizontal rule, or of the edge of a coloured background. */
 const RULE = /^[─▀▄]/;
 
-/** Blanks and borders from wrapping, control characters, and a cursor drawn as a zero-width blank. */
+/**
+ * Characters that are ignored when texts are compared with a screen: blanks and borders (a CLI adds them when it wraps
+ * a text), control characters, and the zero-width blank of a drawn cursor.
+ */
 const DECORATION = /[\s\p{Cc}|│▌┃\u200b]/gu;
 
 /** Removes the characters that may differ between a text and its display on a screen. */
@@ -83,7 +87,7 @@ export const bare = (text: string) => text.replace(DECORATION, "");
 export function read(lines: readonly string[], drawing: Drawing): Reading {
   const at = lines.findLastIndex((line) => drawing.prompt.test(line) || drawing.other.test(line));
   const sent = lines.slice(0, Math.max(at, 0)).findLastIndex((line) => drawing.message.test(line));
-  // A question may also be above the prompt.
+  // A question may be above the prompt, so this checks all lines below the last sent message.
   for (const line of lines.slice(sent + 1)) {
     if (drawing.question.test(line)) return { state: "question", text: "" };
     if (drawing.elsewhere?.test(line)) return { state: "elsewhere", text: "" };
@@ -98,7 +102,7 @@ export function read(lines: readonly string[], drawing: Drawing): Reading {
 
 /**
  * Reads the text in the prompt. All lines after the first are indented by the width of the prompt sign. A line without
- * indentation is output below a sent message, which means that there is no prompt.
+ * indentation shows that there is no prompt: `first` is a sent message, and that line is output below it.
  */
 function typed(first: string, below: readonly string[]): Reading {
   const text = [first];

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { EventPayload } from "../contract/neovim.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
 
-/** Polling interval while the screen does not change, because some decisions depend on the time without changes. */
+/** Interval at which an unchanged screen is read, because some decisions depend on how long it has been unchanged. */
 const LOOK_INTERVAL_MS = 100;
 
 /** A terminal that runs a CLI: a buffer of Neovim, or a pane of tmux. */
@@ -14,7 +14,7 @@ export interface Terminal {
   readonly cwd: string;
   /** Buffer of the terminal; absent for a pane. */
   readonly buf?: number;
-  /** Starts to follow the screen. @returns a function that stops it */
+  /** Starts to follow the screen. @returns a function that ends this */
   follow(): () => void;
   /**
    * Waits for a change of the screen, up to a short timeout.

@@ -3,14 +3,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Refusal } from "../base/refusal.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Polling interval of the screen: grows from the first value to the second. tmux does not report changes. */
+/** Polling interval of the screen, because tmux does not report changes. Grows from the first value to the second. */
 const LOOK_INTERVAL_MS = 50;
 const MAX_LOOK_INTERVAL_MS = 500;
 
 /** Name of the paste buffer. */
 const BUFFER = "gemini-bridge";
 
-/** Control characters, which could end a bracketed paste and act as keys. */
+/** Control characters. They are removed, because they could end a bracketed paste and then act as keys. */
 const CONTROL = /[^\P{Cc}\n]/gu;
 
 /** @throws {Refusal} with tmux's message */

@@ -8,48 +8,54 @@ import type { Destinations } from "./destination.ts";
 import type { Cli } from "./screen-state.ts";
 import { bare, type Drawing, read } from "./screens.ts";
 
-/** Timeout for an empty prompt. It is long, because the user may have to log in, or the CLI may be working. */
+/** Maximum time until the prompt is empty. Long, because the user may have to log in, or the CLI may be working. */
 const TIMEOUT_MS = 600_000;
 
-/** Timeout for the typed command to appear and to be entered. */
+/** Maximum time until the CLI has shown the typed command and taken it. */
 const SHOW_TIMEOUT_MS = 30_000;
 
 /**
- * Enter is pressed when the command has been shown for STABLE_MS, because Gemini CLI 0.61.0 treats Enter as a line
- * break for 40 ms after a possible paste. An ignored key is pressed again after REPEAT_INTERVAL_MS.
+ * Enter is pressed only when the command has been shown for STABLE_MS, because Gemini CLI 0.61.0 treats Enter as a line
+ * break for 40 ms after a possible paste. If Enter has no effect, it is pressed again after REPEAT_INTERVAL_MS.
  */
 const STABLE_MS = 300;
 const REPEAT_INTERVAL_MS = 2_000;
 
 /**
  * Delay before the command is typed into a CLI that has lost its host. Gemini CLI 0.61.0 first tries to reach the host
- * twice, the last time after 2.5 s. An earlier `/ide enable` would report the failure of these attempts.
+ * twice, the last time after 2.5 s. If the command were typed earlier, it would only report that these attempts failed.
  */
 const RECONNECT_DELAY_MS = 4_000;
 
 /** The question of Gemini CLI 0.61.0 whether to connect, without blanks and borders. Esc closes it. */
 const QUESTION = /doyouwanttoconnectneovimtogeminicli\?/i;
-/** Shown while the CLI works. A command would then be queued as a prompt. */
+/** Shown while the CLI works. A command that is typed meanwhile would be queued as a prompt. */
 const WORKING = /esctocancel/i;
 const COMMAND = "/ide enable";
 
-/** Text of a prompt that contains only the command, perhaps with the list of completions below. */
+/** The text of a prompt that contains nothing but the command, perhaps followed by the list of completions. */
 const IS_COMMAND = /^\/ideenable(enable|$)/;
 
-/** Number of lines in which the question and the prompt fit, even in a narrow terminal. */
+/**
+ * Number of last lines that are read from the screen; enough for the question and the prompt, even in a narrow
+ * terminal.
+ */
 const SCREEN_LINES = 60;
 
-/** Time for a CLI to connect, and number of attempts. The first attempt may only report an earlier failure. */
+/**
+ * Time for a CLI to connect after the command, and maximum number of commands. Repeated, because the CLI may answer the
+ * first command with the report of an earlier failure.
+ */
 const CONNECT_TIMEOUT_MS = 4_000;
 const ATTEMPTS = 3;
 
 /** A CLI that will not connect by itself, although the user has not turned IDE mode off. */
 export interface Unconnected {
-  /** Name of its terminal of `:Gemini`. */
+  /** Name of the terminal of `:Gemini` in which the CLI runs. */
   readonly terminal: string;
   /** Whether to type the command. */
   readonly types: boolean;
-  /** Whether the CLI is going to ask whether to connect. */
+  /** Whether the CLI will ask the user to confirm the connection. */
   readonly isAsked: boolean;
   /** Shown to the user if the command is not typed. */
   readonly hint: string;
@@ -67,13 +73,13 @@ interface IdeEnablerOptions {
 }
 
 export function createIdeEnabler({ bridge, destinations, drawingOf, connected, signal }: IdeEnablerOptions) {
-  /** CLIs that are being connected. A CLI may be reported twice, but the command must not be typed twice. */
+  /** CLIs that are being connected. A CLI may be reported again meanwhile, but must not get the command twice. */
   const enabling = new Set<Cli>();
 
   /**
    * Types the command when the CLI shows an empty prompt. If the CLI asks whether to connect, first closes the question
-   * with Esc. The question opens some time after the prompt, and would take Enter as "Yes".
-   * @returns whether the CLI took the command; undefined if it has ended
+   * with Esc. The question opens some time after the prompt, and would take the Enter of the command as "Yes".
+   * @returns whether the CLI took the command; undefined if the CLI has ended
    */
   async function type(cli: Cli, drawing: Drawing, isAsked: boolean): Promise<boolean | undefined> {
     const { terminal } = cli;
@@ -100,7 +106,7 @@ export function createIdeEnabler({ bridge, destinations, drawingOf, connected, s
           droppedAt = undefined;
           if (now - askedAt > REPEAT_INTERVAL_MS && (await terminal.press("\x1b"))) askedAt = now;
         } else if (wasInterrupted && enteredAt === undefined && prompt.state === "empty") {
-          // The question opened while the command was typed, and the CLI has dropped the command.
+          // The question opened while the command was being typed, so the CLI has dropped the command.
           droppedAt ??= now;
           if (now - droppedAt >= STABLE_MS) isTyped = cli.isBusy = wasInterrupted = false;
         } else if (isTyped) {
@@ -108,7 +114,7 @@ export function createIdeEnabler({ bridge, destinations, drawingOf, connected, s
           if (shownAt === undefined && enteredAt !== undefined) return true;
           const dueAt =
             enteredAt === undefined ? STABLE_MS + (shownAt ?? now) : enteredAt + REPEAT_INTERVAL_MS;
-          // The list of completions may consume the first Enter.
+          // The list of completions may consume the first Enter, so Enter is pressed until the command is gone.
           if (shownAt !== undefined && now >= dueAt && (await terminal.press("\r"))) enteredAt = now;
         } else if ((askedAt > 0 || now >= begin) && prompt.state === "empty" && !WORKING.test(text)) {
           if (cli.isBusy || screen.isEditing) continue;
@@ -123,7 +129,9 @@ export function createIdeEnabler({ bridge, destinations, drawingOf, connected, s
     }
   }
 
-  /** Types the command, and types it again if no CLI has connected. If it cannot be typed, shows the hint. */
+  /**
+   * Types the command, up to ATTEMPTS times until a CLI has connected. If the command cannot be typed, shows the hint.
+   */
   return async ({ terminal, types, isAsked, hint }: Unconnected): Promise<void> => {
     const drawing = types ? drawingOf(terminal) : undefined;
     const cli = drawing && (await destinations.started(terminal));

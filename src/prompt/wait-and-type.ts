@@ -2,20 +2,20 @@
 import type { Cli } from "./screen-state.ts";
 import { bare, type Reading } from "./screens.ts";
 
-/** Timeouts for a typed text to appear. That of a known CLI is longer, because it may be busy. */
+/** Maximum time until a typed text appears. Longer for a known CLI, because it may be busy. */
 const SHOW_TIMEOUT_MS = 3_000;
 const KNOWN_SHOW_TIMEOUT_MS = 20_000;
 
 /**
- * A text counts as arrived when it has been shown unchanged for this time. Gemini CLI 0.61.0 treats Enter as a line
- * break for 40 ms after a paste.
+ * A text counts as arrived when it has been shown unchanged for this time. Enter is not pressed earlier, because Gemini
+ * CLI 0.61.0 treats Enter as a line break for 40 ms after a paste.
  */
 const STABLE_MS = 150;
 
-/** Number of characters at the end of a text that identify the text on the screen. */
+/** Number of last characters of a text by which the text is recognized on the screen. */
 const TAIL_LENGTH = 20;
 
-/** Many CLIs show such a text instead of a long paste: "[Pasted Text: 12 lines]", "[Pasted Content …]". */
+/** Start of the text that many CLIs show in place of a long paste: "[Pasted Text: 12 lines]", "[Pasted Content …]". */
 const PASTE = "[Pasted";
 
 export interface Prompt {
@@ -35,7 +35,7 @@ interface Input {
 }
 
 export interface Delivery {
-  /** Whether the text is in the CLI, sent or not. */
+  /** Whether the CLI has got the text, in its prompt or as a sent message. */
   readonly typed: boolean;
   readonly problem?: string;
 }
@@ -44,7 +44,7 @@ export interface Delivery {
 export type Waiting = (state: Reading["state"], since: number) => void;
 
 /**
- * Types a prompt. Never answers a question of the CLI, and never sends text that the user typed there.
+ * Types a prompt. Never answers a question of the CLI, and never sends text that the user has typed into the CLI.
  * @returns no problem if the CLI has ended or the prompt was cancelled
  */
 export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: Waiting): Promise<Delivery> {
@@ -63,7 +63,7 @@ export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: W
     }
   }
 
-  /** Inserts or pastes the text. @returns false if the screen has changed, so that nothing was inserted */
+  /** Inserts or pastes the text. @returns false if nothing was inserted, because the screen has changed */
   async function put(reading: Reading): Promise<boolean> {
     if (!input.insert) return terminal.paste(isOurs(reading) ? text : ` ${text}`);
     if (!(await terminal.press(""))) return false;
@@ -87,7 +87,8 @@ export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: W
 
   /**
    * Waits until the text is shown, then presses Enter if the prompt is to be sent. If a question opens meanwhile, waits
-   * until it is answered. The CLI keeps text that arrived before the question, and drops later text.
+   * until the user has answered it. The CLI keeps text that arrived before the question, and drops text that arrived
+   * later.
    */
   function show(before: Reading): Promise<Reading | "dropped" | "lost" | undefined> {
     const tail = [...bare(text)].slice(-TAIL_LENGTH).join("");
@@ -100,7 +101,8 @@ export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: W
         waiting(reading.state, since);
         [since, shown, wasInterrupted] = [now, undefined, true];
       } else if (tail === "" || [tail, PASTE].some((part) => count(reading, part) > count(before, part))) {
-        // Compares only known CLIs, whose prompt can be read alone. Other parts of a screen may keep changing.
+        // The shown text must stay unchanged only in known CLIs, whose prompt can be read alone. In an unknown program,
+        // other parts of the screen may keep changing.
         if (!shown || (cli.drawing && shown.text !== reading.text))
           shown = { text: reading.text, since: now };
         if (now - shown.since < STABLE_MS) return undefined;
@@ -114,7 +116,7 @@ export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: W
 
   /**
    * Checks that Enter has sent the text. A busy CLI may treat Enter as a line break of the paste, so that its prompt
-   * becomes one line taller. Only in this case, Enter is pressed again.
+   * becomes one line taller. Enter is pressed again only in this case.
    */
   async function confirm({ state, text: sent, height }: Reading): Promise<string | undefined> {
     const deadline = Date.now() + SHOW_TIMEOUT_MS;
@@ -123,7 +125,7 @@ export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: W
     const stays = await until(async (reading) => {
       if (reading.state !== state || reading.text !== sent) return false;
       const isTaller = lines !== undefined && reading.height === lines + 1;
-      // Must be seen twice in a row, because the screen may be half drawn.
+      // A taller prompt must be seen twice in a row, because the screen may have been half drawn.
       if (isTaller && wasTaller && (await terminal.press("\r"))) lines = reading.height;
       wasTaller = isTaller && reading.height !== lines;
       return Date.now() > deadline || undefined;

@@ -16,14 +16,14 @@ export interface DiffTools {
    */
   openDiff(request: OpenDiffRequest, name?: string): Promise<void>;
   /**
-   * Closes a review because the user has accepted in the CLI's terminal.
+   * Closes a review because the user has accepted the proposal in the CLI's terminal.
    * @returns the content of the proposal
    * @throws {Refusal} if there is no such review
    */
   closeDiff(name: string): Promise<string>;
 }
 
-/** Adds a check of the path to `openDiff`. */
+/** Returns the tools with an `openDiff` that first checks the path. */
 export function checkedTools<T extends DiffTools>(diffs: T): T {
   return {
     ...diffs,
@@ -41,7 +41,7 @@ export function registerTools(server: McpServer, diffs: DiffTools, log: Log): vo
     try {
       return { content: await run() };
     } catch (error) {
-      // Internal errors go to the log, not to the client.
+      // The details of an internal error go only to the log, not to the client.
       if (error instanceof Refusal) log.info("a tool was refused:", error.message);
       else log.error("a tool failed:", error);
       return { isError: true, content: [{ type: "text", text: sentence(error) }] };
@@ -69,7 +69,7 @@ export function registerTools(server: McpServer, diffs: DiffTools, log: Log): vo
     ({ filePath }) =>
       answer(async () => {
         checkLength(filePath);
-        // The specification demands the plain content, but Gemini CLI ignores it, and expects JSON.
+        // The specification demands the plain content as the answer, but Gemini CLI understands only this JSON.
         const content = await closeDiff(filePath);
         return [{ type: "text", text: JSON.stringify({ content }) }];
       }),

@@ -5,13 +5,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { hashOfPlain, readDiskText, readVersion } from "../system/disk-text.ts";
 
-/** Polling interval and timeout for the CLI's write, which follows soon after the answer. */
+/** Polling interval and timeout for the file, which the CLI writes soon after the user has answered. */
 const INTERVAL_MS = 100;
 const TIMEOUT_MS = 10_000;
 
 interface ClosedReview {
   filePath: string;
-  /** Last content of the proposal. */
+  /** The proposal, with the user's edits if there are any. */
   content: string;
   /** Hash of the original proposal, see {@link hashOfPlain}. */
   proposed: string;
@@ -19,7 +19,7 @@ interface ClosedReview {
 
 /**
  * Waits until the CLI has written the file.
- * @returns whether it wrote the original proposal although the user had edited it
+ * @returns whether the CLI wrote the original proposal although the user had edited it
  */
 export async function areDropped(
   { filePath, content, proposed }: ClosedReview,

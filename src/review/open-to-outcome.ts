@@ -38,7 +38,8 @@ const READ_TIMEOUT_MS = 1_000;
 interface ClientReviews extends DiffTools {
   /**
    * Closes a review, if it is open, and keeps the user's edits.
-   * @param reason the user has answered in the CLI's terminal, or the CLI has cancelled the review
+   * @param reason `answered`: the user has answered in the CLI's terminal; `cancelled`: the CLI has cancelled the
+   * review
    */
   dismiss(name: string, reason: "answered" | "cancelled"): Promise<void>;
   /** Closes all reviews of the client, because the user has answered in its terminal. @returns their number */
@@ -59,9 +60,9 @@ export interface Reviews {
   isPending(): boolean;
   /** Closes the reviews of an ended session. */
   abandon(client: Pick<Client, "id">): void;
-  /** Continues the reviews of an earlier host, after Lua has sent their decisions. */
+  /** Continues the reviews of an earlier host. Must be called after Lua has sent the user's decisions on them. */
   resume(): void;
-  /** Stops watching files. May run twice. */
+  /** Stops watching files. Idempotent. */
   close(): void;
   readonly handlers: Pick<EventHandlers, "diff_accepted" | "diff_rejected" | "original_changed">;
 }
@@ -88,7 +89,10 @@ interface ReviewHistory {
   closed(id: number): void;
 }
 
-/** A shown review. An async function that returned only the promise would wait for the outcome. */
+/**
+ * A shown review. The promise of the outcome is wrapped in an object, so that async functions can return it without
+ * waiting for the outcome.
+ */
 type Shown = { review: Review; outcome: Promise<ReviewOutcome> };
 
 interface ReviewsOptions {
@@ -104,13 +108,13 @@ interface ReviewsOptions {
   lastId: number;
   /** Reviews of an earlier host. */
   earlier: readonly ReviewInfo[];
-  /** Called when the user has decided on a review of this session. */
+  /** Called when the user has decided on a review of a session. */
   decided: (sessionId: string, accepted: boolean) => void;
   /** Stores the open reviews for a later host. Called when they have changed. */
   remember: (reviews: ReviewInfo[]) => void;
   /**
-   * Called when the user has accepted, in Neovim or in the CLI's terminal, with the hashes of all texts that the CLI
-   * may write now. Called in the same tick in which the CLI is told.
+   * Called when the user has accepted a proposal, in Neovim or in the CLI's terminal, before the CLI can react.
+   * @param hashes of all texts that the CLI may write now
    */
   agreed: (filePath: string, hashes: readonly string[]) => void;
   history: ReviewHistory;
@@ -145,7 +149,10 @@ export function createReviews(options: ReviewsOptions): Reviews {
     remember();
   }
 
-  /** Sends the user's decision to the session, or writes the file. @param event undefined for a rejection */
+  /**
+   * Sends the user's decision to the client. If no CLI waits for the decision, writes the file.
+   * @param event undefined for a rejection
+   */
   async function decide(id: number, event?: EventPayload<"diff_accepted">): Promise<void> {
     const review = table.get(id);
     if (!review) {
@@ -160,10 +167,10 @@ export function createReviews(options: ReviewsOptions): Reviews {
     const isOwn = sessionId === OWN_SESSION;
     const delivery = isOwn ? undefined : client?.decide({ name, filePath, content });
     const writing = isOwn && content !== undefined ? write(filePath, content, event?.version) : undefined;
-    // Must run before the CLI can react to the decision.
+    // No `await` between sending the decision and these calls: the CLI must not react to the decision before them.
     options.decided(sessionId, content !== undefined);
     options.history.decided(id, content);
-    // A CLI may drop the final line break of a whole file.
+    // The CLI may write the text without its final line break.
     if (content !== undefined)
       options.agreed(filePath, [hashOfPlain(content), hashOfPlain(content.replace(/\n$/, ""))]);
     const problem = await writing;
@@ -174,11 +181,11 @@ export function createReviews(options: ReviewsOptions): Reviews {
     settle(id, delivered, filePath, problem);
   }
 
-  /** Returns the accepted text. Neovim sends the id of an unedited text instead of the text. */
+  /** Returns the accepted text. If the user has not edited the proposal, Neovim sends only the id of its text. */
   async function acceptedText(review: Review, event: EventPayload<"diff_accepted">): Promise<string> {
     if ("content" in event) return event.content;
     if (review.text?.id === event.textId) return review.text.content;
-    // The text is unknown after a crash of the host, or has just been replaced.
+    // This host does not have the text: an earlier host has crashed, or the text has just been replaced.
     return (await bridge.call("decision_read", { id: review.id })).content;
   }
 
@@ -244,7 +251,10 @@ export function createReviews(options: ReviewsOptions): Reviews {
     }
   }
 
-  /** Closes a review whose client has disconnected, cancelled or got its answer, unless the user has decided. */
+  /**
+   * Closes a review whose client has disconnected, has cancelled it, or has got the user's answer in its terminal. Does
+   * nothing if the user has already decided in Neovim.
+   */
   async function abandon(review: Review, reason: "answered" | "cancelled" | "disconnected"): Promise<void> {
     if (review.state !== "open") return;
     try {
@@ -254,7 +264,10 @@ export function createReviews(options: ReviewsOptions): Reviews {
     }
   }
 
-  /** Closes a review because the user has answered in the CLI's terminal. The CLI may write the proposal. */
+  /**
+   * Closes a review because the user has answered in the CLI's terminal. The answer is unknown, so the CLI may now
+   * write the proposal.
+   */
   async function answered(review: Review): Promise<void> {
     if (review.baseline) options.agreed(review.filePath, [review.baseline.proposed]);
     await abandon(review, "answered");
@@ -275,7 +288,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     const isPending = await shown.then(
       (answer) => answer.isPending,
       (error: unknown) => {
-        // Neovim still shows the earlier text.
+        // Neovim still shows the earlier text, so the review keeps it.
         Object.assign(review, { text, tell });
         throw error;
       },
@@ -285,7 +298,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
       return undefined;
     }
     tell?.("replaced");
-    // The client may change the file as soon as `openDiff` is answered, so the file is read before.
+    // Reads the file before `openDiff` is answered, because the client may change the file after that.
     await Promise.race([Promise.all([original, noted]), delay(READ_TIMEOUT_MS, undefined, { ref: false })]);
     if (review.state === "open") void staleness.begin(review, original, newContent);
     return { review, outcome };
@@ -304,7 +317,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     if (replaced) return replaced;
     if (sessionId !== OWN_SESSION && !clients.get(sessionId)) throw new Refusal("the session has ended");
     const review = table.add({ sessionId, name, filePath, label: names.label });
-    // Stored before it is shown, so that the next host knows the review after a crash.
+    // Stores the review before it is shown, so that the next host knows it if this host crashes.
     move(review, "open");
     try {
       const shown = await present(review, newContent, names);

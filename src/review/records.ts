@@ -15,14 +15,14 @@ import type { DiskText } from "../system/disk-text.ts";
  */
 export type ReviewState = "open" | "closing" | "decided" | "sent" | "delivered" | "lost" | "closed";
 
-/** States that remove the record. */
+/** States of an ended review, whose record is removed. */
 const FINAL_STATES: readonly ReviewState[] = ["delivered", "lost", "closed"];
 
 /** Hashes of the file and the proposal when the review opened. */
 interface Baseline {
   readonly disk: string;
   readonly proposed: string;
-  /** Whether the user has edited the file's buffer since. */
+  /** Whether the user has edited the file's buffer since the review opened. */
   readonly edited: boolean;
 }
 
@@ -30,9 +30,9 @@ interface Baseline {
 export interface FollowedFile {
   /** Whether the user's buffer differs from the file. */
   edited: boolean;
-  /** The file when it was read last. */
+  /** The file as it was last read. */
   seen?: Pick<DiskText, "hash" | "version">;
-  /** Last value that was sent to Neovim. */
+  /** Whether the review is stale, as last sent to Neovim. */
   stale: boolean;
 }
 
@@ -58,7 +58,10 @@ export interface Review {
   tell?: (outcome: ReviewOutcome) => void;
 }
 
-/** The data of a review for the next host. The name is left out: only reviews that are named by their path continue. */
+/**
+ * The data of a review for the next host. Has no name, because a later host continues only reviews whose name is their
+ * path.
+ */
 export type ReviewInfo = Readonly<Pick<Review, "id" | "sessionId" | "label" | "filePath" | "baseline">>;
 
 interface ReviewTable {
@@ -68,13 +71,13 @@ interface ReviewTable {
   find(sessionId: string, name: string): Review | undefined;
   all(): Review[];
   infos(): ReviewInfo[];
-  /** Sets the state. A final state removes the record, and the state no longer changes. */
+  /** Sets the state. A final state removes the record; after that, the state no longer changes. */
   move(review: Review, state: ReviewState): void;
 }
 
 /**
  * @param lastId highest id that Neovim knows
- * @param earlier reviews of an earlier host. Neovim sends their decisions again.
+ * @param earlier reviews of an earlier host. Neovim sends the user's decisions on them again.
  */
 export function createReviewTable(lastId: number, earlier: readonly ReviewInfo[] = []): ReviewTable {
   const reviews = new Map<number, Review>(
@@ -109,7 +112,7 @@ export function createReviewTable(lastId: number, earlier: readonly ReviewInfo[]
   };
 }
 
-/** Sets the proposed text of a review. @returns the promise of its outcome */
+/** Sets the proposed text of a review. @returns the promise of the review's outcome */
 export function setText(review: Review, content: string): Promise<ReviewOutcome> {
   review.text = { id: randomUUID(), content };
   return new Promise((tell) => {

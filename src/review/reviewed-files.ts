@@ -18,7 +18,7 @@ const MAX_CHECKS = 20;
 interface ReviewedFiles {
   /** Watches this file until `close`. */
   follow(path: string): void;
-  /** May run twice. */
+  /** Idempotent. */
   close(): void;
 }
 
@@ -41,7 +41,10 @@ export function createReviewedFiles(
     for (const [path, { paths }] of files) if (paths.some((one) => written.has(one))) void check(path);
   });
 
-  /** Watches the folders of a file. Callers read the version of the file afterwards, so that no write is missed. */
+  /**
+   * Watches the folders of a file. Callers must read the file's version after this. Otherwise, they could miss a write
+   * in between.
+   */
   async function watchPaths(path: string, file: Followed): Promise<void> {
     file.paths = await disk.run(path, () => pathsToWatch(path));
     if (!isClosed) watch.set([...files.values()].flatMap(({ paths }) => paths));
@@ -77,7 +80,7 @@ export function createReviewedFiles(
   };
 }
 
-/** Waits until a write that may be in progress is complete. */
+/** Waits until a file no longer changes, because a write may be in progress. */
 export async function untilStill(path: string): Promise<void> {
   let before = await readVersion(path);
   for (let checks = 0; checks < MAX_CHECKS; checks++) {
@@ -88,7 +91,9 @@ export async function untilStill(path: string): Promise<void> {
   }
 }
 
-/** Returns the paths to watch for a file: its path and its real path, or its outermost missing folder. */
+/**
+ * Returns the paths to watch for a file: its path and its real path. If folders are missing, the outermost missing one.
+ */
 async function pathsToWatch(path: string): Promise<string[]> {
   const exists = (folder: string) =>
     disk.stat(folder).then(

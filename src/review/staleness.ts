@@ -1,7 +1,7 @@
 /**
- * Detects stale reviews: the bytes of the file have changed since the proposal came, or the user has edited the file's
- * buffer. A review is no longer stale when both are as before. If the file on disk contains the proposal, the review is
- * closed.
+ * Detects stale reviews: since the proposal came, the bytes of the file have changed or the user has edited the file's
+ * buffer. A review is no longer stale when both are as before. When the file on disk contains the proposal, the review
+ * is closed.
  */
 import { setImmediate } from "node:timers/promises";
 import type { Log } from "../base/log.ts";
@@ -13,17 +13,17 @@ import { untilStill } from "./reviewed-files.ts";
 interface Staleness {
   /**
    * Follows the file of a review that shows a new text.
-   * @param original the file at that moment
+   * @param original the file when the text was shown
    */
   begin(review: Review, original: Promise<DiskText>, proposed: string): Promise<void>;
-  /** Continues a review of an earlier host. That host may have missed the last change of the file. */
+  /** Continues a review of an earlier host. Checks the file, because that host may have missed its last change. */
   resume(review: Review): void;
-  /** Handles that a file has changed on disk. */
+  /** Called when a file has changed on disk. */
   changed(path: string): void;
-  /** Handles that the user has edited the buffer of the file, or undone all edits. */
+  /** Called when the user has edited the buffer of the file, or has undone all edits. */
   edited(review: Review, edited: boolean): void;
   end(review: Review): void;
-  /** May run twice. */
+  /** Idempotent. */
   close(): void;
 }
 
@@ -38,11 +38,14 @@ interface StalenessOptions {
 
 export function createStaleness({ bridge, log, noted, written }: StalenessOptions): Staleness {
   const followed = new Set<Review>();
-  /** Reviews to check, one after the other, so that an unresponsive network drive blocks only one of Node's threads. */
+  /**
+   * Reviews whose files must be checked. Checked one after the other, so that a network drive that does not answer
+   * blocks only one of Node's threads.
+   */
   const due = new Set<Review>();
   let isChecking = false;
 
-  /** Replaces the state of the review's file. The new state keeps whether the file is edited and stale. */
+  /** Starts to follow the review's file. Keeps the known values of `edited` and `stale`. */
   function follow(review: Review): FollowedFile {
     const before = review.file;
     const file: FollowedFile = {

@@ -23,7 +23,7 @@ export interface Files {
   ignoreFiles(): string[];
   /** Ignore files that cannot be used. All files below them are excluded. */
   problems(): IgnoreProblem[];
-  /** Drops cached verdicts, and stops calling `answered` until the next snapshot. May run twice. */
+  /** Drops cached verdicts, and stops calling `answered` until the next snapshot. Idempotent. */
   close(): void;
 }
 
@@ -55,7 +55,7 @@ export function createFiles({
   let stop: (() => void) | undefined;
   let due: NodeJS.Timeout | undefined;
 
-  /** Waits for a verdict, and caches it for the next snapshot. @returns the previous verdict */
+  /** Caches a verdict when it has come, for later snapshots. @returns the previous verdict */
   function later(path: string, coming: Promise<Verdict>): Verdict {
     const known = remote.get(path) ?? { verdict: "absent", at: undefined };
     known.at = undefined;
@@ -105,7 +105,7 @@ export function createFiles({
         const found = yield* fileSystem.stat(path);
         const isMissing = judgesMissing && found.error === "ENOENT";
         if (!isMissing && !found.value?.isFile()) return "absent";
-        // A link is also excluded by the name of its target.
+        // A link is also excluded if its target is.
         const target = isMissing ? path : (yield* fileSystem.realpath(path)).value;
         if (target === undefined) return "absent";
         for (const name of new Set([path, target])) if (yield* isNameExcluded(name)) return "excluded";
@@ -120,7 +120,8 @@ export function createFiles({
         const known = remote.get(path);
         if (known && known.at === undefined) return known.verdict; // a new verdict is requested
         if (known?.at !== undefined && performance.now() - known.at < CACHE_TIME_MS) {
-          // The change that caused this snapshot may also have changed the verdict: take another snapshot later.
+          // The change for which this snapshot is taken may affect the cached verdict, too. Requests another snapshot
+          // later.
           due ??= setTimeout(lookAgain, CACHE_TIME_MS).unref();
           return known.verdict;
         }
@@ -136,7 +137,7 @@ export function createFiles({
       };
       return Object.assign(look, {
         async mayName(path: string) {
-          // A drive that does not answer may have an ignore file.
+          // If the drive does not answer, the name is not shared, because an ignore file there may exclude it.
           const isExcluded = moment.ask(() => isNameExcluded(path));
           return !(await Promise.resolve(isExcluded).catch(() => true));
         },
@@ -146,8 +147,8 @@ export function createFiles({
 }
 
 /**
- * Converts a user's pattern to one relative to the root of the file system. Without a leading `**`, a pattern with a
- * slash, such as `secrets/*.txt`, would match only in the root folder.
+ * Converts a user's pattern so that it applies in every folder. The pattern is matched from the root of the file
+ * system, where `secrets/*.txt`, for example, would match only a folder `/secrets`.
  */
 function anchor(pattern: string): string {
   const [, not = "", rest = ""] = /^(!?)(.*)$/s.exec(pattern) ?? [];

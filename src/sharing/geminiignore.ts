@@ -25,11 +25,11 @@ interface IgnoreFile {
   /** Absolute path. */
   file: string;
   version: string;
-  /** The next ignore file above. */
+  /** The nearest ignore file in the folders above. */
   above: IgnoreFile | undefined;
-  /** Total size of this file and those above. */
+  /** Total size of this ignore file and of all that are above it. */
   bytes: number;
-  /** Undefined if the file cannot be used: everything below is excluded. */
+  /** Undefined if the file cannot be used. Everything below its folder is then excluded. */
   levels: Level[] | undefined;
   isExcluded(path: string): boolean;
   problem?: string;
@@ -37,7 +37,7 @@ interface IgnoreFile {
 
 interface IgnoreFiles {
   /**
-   * Starts a snapshot of the disk, which reads each folder once.
+   * Starts a snapshot of the disk, for which each folder is read only once.
    * @returns a function that tells whether the file at an absolute path is excluded; it does not follow links
    */
   takeSnapshot(): (path: string) => Question<boolean>;
@@ -59,7 +59,7 @@ export function createIgnoreFiles(report: (problem: IgnoreProblem) => void = () 
     return one;
   }
 
-  /** @returns the ignore file that applies in a folder, given the one that applies above the folder */
+  /** Finds the ignore file that applies in a folder. @param above the ignore file that applies in the parent folder */
   function* enter(folder: string, above: IgnoreFile | undefined): Question<IgnoreFile | undefined> {
     if (above && !above.levels) return above;
     const file = join(folder, IGNORE_FILE);
@@ -153,8 +153,8 @@ export async function findIgnoreProblems(folders: readonly string[]): Promise<Ig
 }
 
 /**
- * Timeout for applying the rules of one file to one path. A repository may contain rules that are slow on purpose. The
- * rules of a large project take a hundredth of this time.
+ * Timeout for applying the rules of one file to one path, because a repository may contain rules that are slow on
+ * purpose. Even the rules of a large project take only a hundredth of this time.
  */
 const RULES_TIMEOUT_MS = 500;
 
@@ -162,7 +162,7 @@ const RULES_TIMEOUT_MS = 500;
 const MAX_PATTERN_LENGTH = 1_000;
 const MAX_WILDCARDS = 20;
 
-/** Number of file descriptors that must be free before a script runs with a time limit. Its timer needs fewer. */
+/** A script runs with a time limit only if this many file descriptors are free. The timer of the script needs fewer. */
 const SPARE_DESCRIPTORS = 8;
 
 /** Maximum number of cached paths. */
@@ -185,7 +185,7 @@ export function createRules(patterns: string | readonly string[]): Rules {
   return {
     judge(path) {
       asked += 1;
-      // The package caches every path without limit.
+      // Replaces the matcher regularly, because the package caches every path without limit.
       if (asked % MAX_CACHED_PATHS === 0) matcher = ignore({ allowRelativePaths: true }).add(matcher);
       const verdicts: Verdict[] = [];
       for (let end = path.indexOf("/"); end >= 0; end = path.indexOf("/", end + 1))
@@ -198,7 +198,7 @@ export function createRules(patterns: string | readonly string[]): Rules {
 
 /**
  * Creates rules from an ignore file, with a time limit.
- * @param tooSlow called with the first path that takes too long; the rules are not applied again
+ * @param tooSlow called with the first path that takes too long; after that, the rules are not applied again
  */
 export function createLimitedRules(text: string, tooSlow: (path: string) => void): Rules {
   const rules = createRules(text);
@@ -212,7 +212,7 @@ export function createLimitedRules(text: string, tooSlow: (path: string) => void
           verdicts = rules.judge(path);
         });
       } catch {
-        // Timeout, or the regular expression engine has no stack left.
+        // The time is over, or the regular expression engine has no stack left.
         isSlow = true;
         tooSlow(path);
       }
@@ -261,7 +261,7 @@ export function isExcluded(levels: readonly Level[], path: string): boolean | un
   return false;
 }
 
-/** Creates a cached {@link isExcluded}. A file is also excluded if the rules cannot be applied to it. */
+/** Creates an {@link isExcluded} with a cache. Also excludes files to which the rules cannot be applied. */
 export function createJudge(levels: readonly Level[]): (path: string) => boolean {
   const verdicts = new Map<string, boolean>();
   return (path) => {
@@ -276,13 +276,16 @@ export function createJudge(levels: readonly Level[]): (path: string) => boolean
 const TASK = Symbol.for("gemini-bridge.task");
 const SCRIPT = new Script(`globalThis[Symbol.for("${TASK.description}")]()`);
 
-/** Runs a task as a script, because only a script can be stopped within a regular expression. @throws on timeout */
+/**
+ * Runs a task with a time limit. Needs a script, because only a script can be stopped within a regular expression.
+ * @throws on timeout
+ */
 function withinTime(task: () => void): void {
   Object.assign(globalThis, { [TASK]: task });
   SCRIPT.runInThisContext({ timeout: RULES_TIMEOUT_MS });
 }
 
-/** Whether enough file descriptors are left. Without them, the timer of a script would make Node abort the process. */
+/** Whether enough file descriptors are left for the timer of a script. With too few, Node would abort the process. */
 function hasDescriptors(): boolean {
   const spare: number[] = [];
   try {

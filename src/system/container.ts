@@ -13,7 +13,7 @@ const MARKER_FILES = ["/.dockerenv", "/run/.containerenv"];
 /** Variables that make the CLI connect to 127.0.0.1 even in a container. */
 const LOOPBACK_VARIABLES = ["SSH_CONNECTION", "REMOTE_CONTAINERS", "VSCODE_REMOTE_CONTAINERS_SESSION"];
 
-/** The file by which the CLI takes this machine for a container, if there is one. */
+/** Returns the file whose existence makes the CLI take this machine for a container; undefined if there is none. */
 export function containerMark(): string | undefined {
   return MARKER_FILES.find((path) => existsSync(path));
 }
@@ -23,22 +23,24 @@ export function isContainer(): boolean {
   return containerMark() !== undefined;
 }
 
-/** Returns the name of the variable that makes a CLI in a container connect to 127.0.0.1, if one is set. */
+/**
+ * Returns the name of the set variable that makes a CLI in a container connect to 127.0.0.1; undefined if none is set.
+ */
 export function dialsLoopback(env: Variables): string | undefined {
   return LOOPBACK_VARIABLES.find((name) => env[name]);
 }
 
-/** Returns the additional variables that make a CLI on this machine connect to 127.0.0.1. */
+/** Returns the variables to add so that a CLI on this machine connects to 127.0.0.1. */
 export function loopbackVariables(env: Variables): Record<string, string> {
   return isContainer() && !dialsLoopback(env) ? { REMOTE_CONTAINERS: "true" } : {};
 }
 
 /**
- * Returns a name for this machine or container, the same in all processes. It distinguishes machines that share a home
- * directory. Valid as a file name.
+ * Returns a name for this machine or container, which is valid as a file name. All processes here get the same name.
+ * Other machines (except Macs) get other names, even if they share the home directory.
  */
 export function machineName(): string {
-  // The name of a Mac changes with its network.
+  // A Mac has no stable name: its host name changes with its network.
   const id = process.platform === "darwin" ? "" : machineId() || hostname();
   const name = isContainer() ? `${id} ${hostname()}` : id;
   return createHash("sha256").update(name).digest("hex").slice(0, 8);

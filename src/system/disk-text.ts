@@ -13,7 +13,7 @@ const MAX_READ_BYTES = 64 * 1024 * 1024;
 export interface DiskText {
   /** Hash of the bytes. If the path is not a regular file: the reason why nothing was read. */
   readonly hash: string;
-  /** Equal as long as the file does not change, see {@link versionOf}. */
+  /** Stays the same as long as the file does not change, see {@link versionOf}. */
   readonly version: string;
   /** Content of the file, if it was read. */
   readonly bytes?: Buffer;
@@ -27,7 +27,7 @@ export async function readDiskText(path: string): Promise<DiskText> {
 /** Reads a small local file synchronously, which is faster than seven asynchronous calls. */
 function readAtOnce(path: string): DiskText | undefined {
   try {
-    // Opening a device may have side effects.
+    // Checks this before the file is opened, because opening a device may have side effects.
     if (disk.moment().isOnNetwork(path) || !statSync(path).isFile()) return undefined;
     const { content, found } = readUpToSync(path, MAX_SMALL);
     const bytes = Buffer.from(content); // releases the rest of the longer buffer
@@ -41,7 +41,7 @@ async function readText(path: string): Promise<DiskText> {
   try {
     const found = await stat(path);
     const version = versionOf(found);
-    // Opening a device may have side effects.
+    // Checks this before the file is opened, because opening a device may have side effects.
     if (!found.isFile()) return { hash: "no file", version };
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
@@ -68,7 +68,10 @@ export function hashOf(text: string | Buffer): string {
   return createHash("sha256").update(text).digest("base64");
 }
 
-/** Hashes a text with LF instead of CRLF and without byte order mark. The CLI restores both when it writes the file. */
+/**
+ * Hashes a text as if it had LF instead of CRLF and no byte order mark. Proposals contain neither CRLF nor the mark:
+ * the CLI restores both when it writes the file.
+ */
 export function hashOfPlain(text: string | Buffer): string {
   const bytes = typeof text === "string" ? Buffer.from(text) : text;
   const unmarked = bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? bytes.subarray(3) : bytes;

@@ -1,10 +1,10 @@
 /**
  * Reads files and their metadata. Local paths are read synchronously, because threads would cost 0.3 to 1.7 ms per
- * request. Paths on network drives are read in a thread with a timeout, because a drive may never answer. A timeout for
- * each path is not enough: a thread that reads a dead drive stays occupied, and Node has only four threads for all
- * files. The list of mounts and the queue limit the occupied threads.
+ * request. Paths on network drives are read in a thread with a timeout, because a drive may never answer. Even after
+ * the timeout, a thread that reads a dead drive stays occupied, and Node has only four threads for all files. Their use
+ * is limited: the table of mounts tells which paths are on network drives, and reads of these paths wait in a queue.
  */
-// Node loads `promises` on first use. The host does not need it at its start.
+// Node loads `promises` only when it is used, so that this import does not slow down the start of the host.
 import { accessSync, constants, lstatSync, promises, realpathSync, statSync } from "node:fs";
 import { codeOf } from "./error-code.ts";
 import { mountsNow } from "./mounts.ts";
@@ -66,10 +66,10 @@ export const fileSystem = {
   access: operation(mayRead, (path) => promises.access(path, constants.R_OK).then(() => true as const)),
 };
 
-/** Answers questions with the mounts and links of one moment. */
+/** Answers questions by the mounts and links as they were at one moment. */
 interface Moment {
   /**
-   * @returns the answer, not a promise, if all paths are local
+   * @returns the answer itself if all paths are local, otherwise a promise
    * @throws {NoAnswer} as a rejection, if a network drive does not answer
    */
   ask<T>(question: () => Question<T>): T | Promise<T>;
@@ -83,7 +83,7 @@ let running = 0;
 function moment(): Moment {
   const { networkOf } = mountsNow();
 
-  /** Runs a question up to the first access to a network drive. @returns that access and its drive */
+  /** Runs a question up to its first access to a network drive. @returns that access and its drive, or the answer */
   function advance<T>(question: Question<T>) {
     for (;;) {
       const step = question.next();
@@ -110,7 +110,9 @@ function moment(): Moment {
   };
 }
 
-/** Runs a function that reads a path in threads, without a timeout. Callers must await one call before the next. */
+/**
+ * Runs a function that reads a path in threads. There is no timeout, so callers must await one call before the next.
+ */
 async function run<T>(path: string, read: () => Promise<T>): Promise<T> {
   const waits = moment().isOnNetwork(path);
   if (waits) running += 1;
@@ -121,7 +123,7 @@ async function run<T>(path: string, read: () => Promise<T>): Promise<T> {
   }
 }
 
-/** @returns a function that reads a local path at once, and a path on a network drive like {@link run} */
+/** @returns a function that reads a local path at once, and uses {@link run} for a path on a network drive */
 function reader<T>(atOnce: (path: string) => T, later: (path: string) => Promise<T>) {
   return async (path: string): Promise<T> =>
     moment().isOnNetwork(path) ? run(path, () => later(path)) : atOnce(path);
@@ -145,7 +147,7 @@ export const disk = {
   ),
   /** Calls the listener whenever a silent drive answers. @returns a function that removes the listener */
   onAnswer: queue.onAnswer,
-  /** Whether a network drive has not answered yet. */
+  /** Whether a read of a network drive has not ended yet. */
   isWaiting: () => running > 0 || queue.isWaiting(),
 };
 

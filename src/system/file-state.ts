@@ -16,7 +16,7 @@ import { disk } from "./disk.ts";
 import { codeOf } from "./error-code.ts";
 import { versionOf } from "./file-version.ts";
 
-/** Maximum size of a file that is kept (bytes). */
+/** Maximum size of a file whose content is kept (bytes). */
 export const MAX_FILE_BYTES = 8 * 1024 * 1024;
 
 /** Maximum size of a file that is read synchronously (bytes). */
@@ -37,12 +37,12 @@ export interface Metadata {
 type Content =
   | { readonly kind: "absent" }
   | { readonly kind: "known"; readonly text: string }
-  /** The bytes are unknown for this reason, the end of a sentence. */
+  /** `reason`: why the bytes are unknown, as the end of a sentence. */
   | { readonly kind: "unknown"; readonly reason: string };
 
 export type FileState = Content & {
   readonly metadata?: Metadata | undefined;
-  /** Equal as long as the file does not change. */
+  /** Stays the same as long as the file does not change. */
   readonly version: string;
   /** Time of the last change (Unix milliseconds). */
   readonly since?: number | undefined;
@@ -63,11 +63,16 @@ export function unknown(reason: string, version = "unknown"): FileState {
   return { kind: "unknown", reason, version };
 }
 
-/** Time without changes after which a write counts as complete (milliseconds). Many writers truncate the file first. */
+/**
+ * Time without changes after which a write counts as complete (milliseconds). Many writers first truncate the file, and
+ * write its content a moment later.
+ */
 const STABLE_AFTER_MS = 30;
 const MAX_WAITS = 10;
 
-/** Opens a FIFO without waiting. Refuses a symbolic link: callers have already resolved the path. */
+/**
+ * Flags that open a FIFO without waiting, and refuse a symbolic link. (The callers have already resolved all links.)
+ */
 export const READ_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 
 /**
@@ -84,16 +89,16 @@ export async function realPath(path: string): Promise<string> {
   }
 }
 
-/** Whether a symbolic link has replaced a folder of a real path. The path then leads to a different file. */
+/** Whether a symbolic link has replaced a folder of a real path, so that the path now leads to a different file. */
 export async function isBelowLink(path: string): Promise<boolean> {
   return (await realPath(dirname(path))) !== dirname(path);
 }
 
 /**
- * Reads the state of a path. A small local file is read synchronously, before an agent can continue. If a folder of the
- * path has become a symbolic link, the file counts as absent.
+ * Reads the state of a path. A small local file is read synchronously, so that an agent cannot continue meanwhile. If a
+ * folder of the path has become a symbolic link, the file counts as absent.
  * @param path a {@link realPath}
- * @param maxBytes a longer file is unknown
+ * @param maxBytes the content of a longer file is unknown
  */
 export async function readState(path: string, maxBytes = MAX_FILE_BYTES): Promise<FileState> {
   return (
@@ -167,7 +172,8 @@ function readFrom(bytes: Buffer, { found, after, maxBytes }: Reading): FileState
 
 /**
  * Reads the state of a path. If a write may be in progress, waits until the file stays unchanged. An empty file is
- * watched for longer: it may have been truncated a moment ago, and some file systems do not update its time then.
+ * watched for longer, because it may just have been truncated, and some file systems do not update the file's time
+ * then.
  * @param path a {@link realPath}
  */
 export async function readStableState(path: string): Promise<FileState> {
@@ -176,8 +182,9 @@ export async function readStableState(path: string): Promise<FileState> {
     const found = await readState(path);
     const age = Date.now() - (found.since ?? start);
     const isEmpty = found.kind === "known" && found.text === "";
-    // A negative age is a time from another machine, whose clock is ahead. Above -1 it is only a rounding error:
-    // Date.now() has no fractions of a millisecond, file times have.
+    // If the age is -1 or less, the time comes from another machine, whose clock is ahead: the file then counts as
+    // unchanged. An age between -1 and 0 is a rounding error, because file times have fractions of a millisecond and
+    // Date.now() has none.
     const isStill = !isEmpty && (age >= STABLE_AFTER_MS || age <= -1);
     if (isStill || waits === MAX_WAITS) return found;
     await delay(isEmpty ? STABLE_AFTER_MS : STABLE_AFTER_MS - age);

@@ -2,15 +2,18 @@
 import type { BigIntStats, Stats } from "node:fs";
 
 /**
- * Identifies the content of a file without reading it. The result is equal as long as the file does not change. Changes
- * of a directory's entries do not count.
+ * Identifies the content of a file without reading it. The result stays the same as long as the file does not change.
+ * For a directory, changes of its entries do not count.
  */
 export function versionOf(found: Stats): string {
   const { ino, size, mtimeMs, ctimeMs } = found;
   return (found.isDirectory() ? [ino] : [ino, size, mtimeMs, ctimeMs]).join(" ");
 }
 
-/** Removes the inode's change time from a version, because a rename updates that time. */
+/**
+ * Removes the inode's change time from a version, so that a rename, which updates this time, does not change the
+ * result.
+ */
 export function withoutRename(version: string): string {
   return version.replace(/ [^ ]*$/, "");
 }

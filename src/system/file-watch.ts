@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { disk, fileSystem } from "./disk.ts";
 import { codeOf } from "./error-code.ts";
 
-/** Debounce of events, because a file that is being saved may disappear for a moment. */
+/** Events are reported after this delay, because a file that is being saved may disappear for a moment. */
 const DEBOUNCE_MS = 50;
 
 /** Polling interval of a folder if the system has no free watches (fs.inotify in sysctl). */
@@ -16,7 +16,7 @@ interface FileWatch {
   /** Watches one more file. */
   add(path: string): void;
   remove(path: string): void;
-  /** Ends all watches. May run twice. A later `set` watches again. */
+  /** Ends all watches. Idempotent. A later `set` starts new watches. */
   close(): void;
 }
 
@@ -59,7 +59,7 @@ export function createFileWatch(changed: (paths: ReadonlySet<string>) => void): 
         const known = folders.get(folder)?.names;
         if (!known || (name && name !== basename(folder) && !known.has(name))) return;
         if (event === "rename") {
-          // The folder itself may have been replaced.
+          // The folder itself may have been replaced, so its watch is replaced.
           drop(folder);
           add(folder, known);
         }

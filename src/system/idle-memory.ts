@@ -1,12 +1,12 @@
 /**
- * Collects garbage when the host is idle. V8 collects garbage only when it needs memory, which an idle host
- * does not. The collection after the first client has connected frees 10 MB that the start used.
+ * Collects garbage when the host is idle. V8 would not: it collects garbage only when memory is requested, and an idle
+ * host requests none. The collection after the first client has connected frees 10 MB that the start has used.
  */
 
 interface IdleMemory {
   /** @param isUsed whether a client is connected */
   changed(isUsed: boolean): void;
-  /** May run twice. */
+  /** Idempotent. */
   close(): void;
 }
 
@@ -22,7 +22,7 @@ export function createIdleMemory(delayMs = { used: 3_000, unused: 10 * 60_000 })
   };
 }
 
-/** Blocks this process for about 60 ms. Node offers this only through its inspector. */
+/** Blocks this process for about 60 ms. Uses the inspector, because Node offers no other way to collect garbage. */
 function collectGarbage(): void {
   const inspector = loadInspector();
   if (!inspector) return;
@@ -32,7 +32,10 @@ function collectGarbage(): void {
   session.post("HeapProfiler.collectGarbage", () => setImmediate(() => session.disconnect()));
 }
 
-/** Loads the inspector on first use: it takes 2 MB and 10 ms. Undefined before Node 20.16 or if Node lacks it. */
+/**
+ * Loads the inspector on first use, because it takes 2 MB and 10 ms.
+ * @returns undefined if this Node lacks it or is older than 20.16
+ */
 function loadInspector(): typeof import("node:inspector") | undefined {
   try {
     return process.getBuiltinModule?.("node:inspector");

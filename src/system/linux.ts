@@ -30,7 +30,7 @@ export const linux: System = {
   },
   isDefunct: (pid) => statOf(String(pid))?.[0] === "Z",
   async startOf(pid) {
-    // Relative to this process, because a container may have its own boot time.
+    // Computed from the start of this process, because a container may have its own boot time.
     const [own, other] = [ticks("self"), ticks(String(pid))];
     if (own === undefined || other === undefined) return undefined;
     return Date.now() - (process.uptime() + (own - other) / TICKS_PER_SECOND) * 1000;
@@ -86,7 +86,7 @@ export function parseMountInfo(text: string): MountTable {
   return table;
 }
 
-/** Decodes blanks, line breaks and backslashes, which are written as octal numbers. */
+/** Decodes one character. In mountinfo, blanks, line breaks and backslashes are written as octal numbers. */
 function character(_: string, octal: string): string {
   return String.fromCharCode(Number.parseInt(octal, 8));
 }

@@ -4,7 +4,7 @@ import { run } from "./program.ts";
 import type { Connection, System } from "./system.ts";
 import { isBelow, secondsOf, unix } from "./unix.ts";
 
-/** Folders of network drives. There is no table of mounts to read. */
+/** Folders whose content counts as network drives, because there is no table of mounts to read. */
 const NETWORK_FOLDERS = ["/Volumes", "/Network", "/net"];
 
 export const macos: System = {
@@ -12,7 +12,7 @@ export const macos: System = {
   name: "darwin",
   attributeCopy: ["-p"],
   settingsDirectory: (program, _, home) => join(home, "Library/Preferences", program),
-  /** Paths that differ only in case name the same directory. */
+  /** Ignores case: two paths that differ only in case name the same directory. */
   isWithin: (outer, inner) => isBelow(relative(outer.toLowerCase(), inner.toLowerCase())),
   isUnknownUser: () => false,
   mounts: () => new Map(NETWORK_FOLDERS.map((place) => [place, true])),

@@ -1,6 +1,6 @@
 /**
- * Recognizes paths on network drives by the table of mounts. Reading such a path to find out could block, because a
- * drive may never answer.
+ * Recognizes paths on network drives by the table of mounts. To read a path in order to find out could block, because a
+ * network drive may never answer.
  */
 import { lstatSync, readlinkSync } from "node:fs";
 import { dirname } from "node:path";
@@ -17,7 +17,7 @@ interface Mounts {
   /**
    * Follows the symbolic links of a path without reading a network drive.
    * @param path absolute
-   * @returns mount point of the network drive with the path or a link on the way; undefined for a local path
+   * @returns mount point of the network drive that contains the path or one of its links; undefined for a local path
    */
   networkOf(path: string): string | undefined;
 }
@@ -35,7 +35,7 @@ export function mountsNow(table: MountTable = readTable()): Mounts {
     return links.get(path);
   }
 
-  /** Returns the innermost network drive around a path. Nested drives may be on different machines. */
+  /** Returns the network drive that contains a path. Drives may be mounted within each other: the innermost counts. */
   function innermost(path: string): string | undefined {
     const around = networks.filter((place) => place === "/" || `${path}/`.startsWith(`${place}/`));
     return around.sort((a, b) => b.length - a.length)[0];

@@ -5,7 +5,7 @@
  */
 import { Refusal } from "../base/refusal.ts";
 
-/** Maximum number of running reads. Two of Node's four threads are left for everything else. */
+/** Maximum number of running reads. Leaves two of Node's four threads for everything else. */
 const MAX_RUNNING = 2;
 
 /** Time in which a drive must answer (milliseconds). */

@@ -3,7 +3,7 @@ import { linux } from "./linux.ts";
 import { macos } from "./macos.ts";
 import type { System } from "./system.ts";
 
-/** Returns the implementation by name: that of macOS for any Unix other than Linux. */
+/** Returns the implementation for an operating system. Any Unix other than Linux gets that of macOS. */
 export function systemOf(name: NodeJS.Platform): System {
   return name === "linux" ? linux : macos;
 }

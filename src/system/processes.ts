@@ -7,7 +7,7 @@ import type { Process, ProcessTable } from "./system.ts";
 /**
  * Finds the processes that run a program, directly or as a script. If a process has restarted itself as a child, as
  * Gemini CLI does, only the parent is returned.
- * @param program command line, and the npm package that contains the scripts
+ * @param program its command line, and the npm package that contains its scripts
  */
 export function processesOf(
   table: ProcessTable,
@@ -26,8 +26,8 @@ export function processesOf(
 }
 
 /**
- * Returns the words of a command line that may name a script: none for a program that is not an interpreter, such as an
- * editor with the script open.
+ * Returns the words of a command line that may name the script that is run. A program that is not an interpreter has
+ * none, even if a script is among its arguments, as for an editor that has the script open.
  */
 function scriptsOf(program: string, words: readonly string[]): readonly string[] {
   if (/^node(js)?$/.test(basename(program))) return words;
@@ -58,12 +58,12 @@ export function isOwnAndAlive(pid: number): boolean {
   return signal(pid) === undefined && !platform.isDefunct(pid);
 }
 
-/** Whether a process may run. Also true if this cannot be found out. */
+/** Whether a process seems to be running. Also true if this cannot be found out. */
 export function mayRun(pid: number): boolean {
   return signal(pid) !== "ESRCH";
 }
 
-/** @returns the reason why a process cannot be signalled; undefined if it can */
+/** @returns the error code if a process cannot be signalled; undefined if it can */
 function signal(pid: number): string | undefined {
   if (pid <= 0) return "ESRCH";
   try {

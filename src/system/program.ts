@@ -6,10 +6,10 @@ import type { Variables } from "./system.ts";
 /** Default timeout of a program (milliseconds). */
 const TIMEOUT_MS = 3000;
 
-/** Maximum output (bytes). A process table may have many long command lines. */
+/** Maximum output (bytes). It is large, because a process table may have many long command lines. */
 const MAX_OUTPUT_BYTES = 64_000_000;
 
-/** Returns the path of a program, given by its path or by a name in PATH; undefined if there is none. */
+/** Finds a program by its path, or by its name in the folders of PATH. @returns undefined if there is none */
 export function findProgram(name: string, env: Variables): string | undefined {
   if (basename(name) !== name) return isExecutable(name) ? resolve(name) : undefined;
   return (env["PATH"] ?? "")

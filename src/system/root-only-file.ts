@@ -6,8 +6,9 @@ import { dirname } from "node:path";
 const WRITABLE = 0o022;
 
 /**
+ * Finds out whether a user other than root could change a file or a directory above it.
  * @param path of an existing file
- * @returns why the CLI ignores the file: a user other than root could change the file or a directory above it
+ * @returns why the CLI ignores the file; undefined if the CLI trusts it
  */
 export function insecurity(path: string): string | undefined {
   try {
@@ -22,7 +23,7 @@ export function insecurity(path: string): string | undefined {
 /** Checks one path without the directories above it. */
 function weakness(path: string): string | undefined {
   const found = statSync(path);
-  // The owner of a symbolic link counts, too.
+  // If the path is a symbolic link, the owners of the link and of its target must both be root.
   if (found.uid !== 0 || lstatSync(path).uid !== 0) return `${path} does not belong to root`;
   return (found.mode & WRITABLE) === 0 ? undefined : `${path} is writable by others than root`;
 }

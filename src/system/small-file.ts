@@ -10,7 +10,10 @@ export const MAX_SMALL = 100_000;
 /** Maximum size of settings and discovery files (bytes). */
 const MAX_FILE_BYTES = 1_000_000;
 
-/** Opens a pipe without waiting for its writer. A terminal does not become the controlling terminal of this process. */
+/**
+ * Flags that open a pipe without waiting for its writer, and do not make a terminal the controlling terminal of this
+ * process.
+ */
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 /** An error with a code, like a system error. */
@@ -27,8 +30,8 @@ function check(found: Stats): Stats {
 }
 
 /**
- * Returns the bytes that were read, or refuses a longer file.
- * @param content buffer that is one byte longer than the maximum
+ * Returns the bytes that were read. Refuses a file that has filled the buffer.
+ * @param content buffer that is one byte longer than the maximum size
  */
 function whole(content: Buffer, length: number): Buffer {
   if (length === content.length) throw new UnfitFile("EFBIG");

@@ -37,9 +37,12 @@ export interface System {
   isWithin(outer: string, inner: string): boolean;
   /** Whether this user id is that of the current user. */
   isOwn(uid: number): boolean;
-  /** Whether a file with this mode is only for its owner. */
+  /** Whether a file with this mode can be accessed only by its owner. */
   isPrivate(mode: number): boolean;
-  /** Whether this id stands for unknown users. In a rootless container, root of the host machine has this id. */
+  /**
+   * Whether this id stands for all users that are unknown on this system. In a rootless container, one of them is the
+   * host machine's root.
+   */
   isUnknownUser(uid: number): boolean;
   /** Arguments with which `cp` copies the metadata of a file. */
   readonly attributeCopy: readonly string[];

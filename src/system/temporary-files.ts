@@ -11,7 +11,10 @@ import { isAlive } from "./processes.ts";
 
 const NAME = /^\..*\.[0-9a-f]{12}\.gemini-bridge$/s;
 
-/** Maximum length of the file's name in the temporary file's name, which may have 255 bytes (UTF-16 units). */
+/**
+ * Maximum number of characters of a file's name that are part of the temporary file's name (UTF-16 units). The whole
+ * name of the temporary file may have only 255 bytes.
+ */
 const MAX_NAME_LENGTH = 50;
 
 export interface TemporaryFiles {

@@ -3,7 +3,10 @@ import { basename } from "node:path";
 import { run } from "./program.ts";
 import type { Process, ProcessTable, System } from "./system.ts";
 
-/** Shells that a CLI searches among its ancestors, and number of checked ancestors (0.61.0, `process-utils`). */
+/**
+ * Shells for which a CLI searches its ancestors, and maximum number of ancestors that it checks (0.61.0,
+ * `process-utils`).
+ */
 const SHELLS = new Set(["zsh", "bash", "sh", "tcsh", "csh", "ksh", "fish", "dash"]);
 const MAX_DEPTH = 32;
 

@@ -26,7 +26,7 @@ const NEW_FILE_MODE = 0o644;
 
 /** The wanted state of a file. */
 interface Wanted {
-  /** One character for each byte (latin1). Undefined removes the file. */
+  /** The new content, with one character for each byte (latin1). Undefined removes the file. */
   readonly text: string | undefined;
   /** Metadata to set. By default, a file keeps its own. */
   readonly metadata?: Metadata | undefined;
@@ -93,14 +93,14 @@ async function write(path: string, bytes: Buffer, writing: Writing): Promise<voi
   if (stats.isSymbolicLink() || stats.isDirectory()) return create(path, bytes, writing);
   if (!stats.isFile()) throw new Refusal(`${path} is not a regular file: nothing was written`);
   if (!writing.mayBeReadOnly) await access(path, constants.W_OK);
-  // Replacing the file would lose its hard links or its owner.
+  // Replacing the file would break its other hard links, or change its owner.
   const mayReplace = stats.nlink === 1 && platform.isOwn(stats.uid);
   if (!mayReplace || !(await exchange(path, bytes, stats, writing))) await overwrite(path, bytes, writing);
 }
 
 /**
  * Creates a file, or replaces a symbolic link or an empty directory. Readers never see an incomplete file. If another
- * program creates the file meanwhile, its file stays.
+ * program creates the file meanwhile, that program's file is kept.
  */
 async function create(
   path: string,
@@ -120,7 +120,7 @@ async function create(
       if (found.kind === "absent") return await link(temporary, path);
     } catch (error) {
       if (codeOf(error) === "EEXIST") throw changed(path);
-      // Some file systems have no hard links.
+      // The file system may have no hard links: renames the file instead.
     }
     await check(path, found);
     if (found.kind !== "absent" && (await lstat(path)).isDirectory()) await removeDirectory(path);
@@ -141,7 +141,7 @@ async function removeDirectory(path: string): Promise<void> {
 async function exchange(path: string, bytes: Buffer, stats: Stats, writing: Writing): Promise<boolean> {
   const { found, metadata, temporaryFiles } = writing;
   return withTemporaryFile(path, temporaryFiles, async (temporary) => {
-    // Opened before it gets the mode of the file, which may be read-only.
+    // Opened before `cp` gives it the mode of the user's file, because a read-only file cannot be opened for writing.
     const file = await open(temporary, "wx+", 0o600).catch(() => undefined);
     if (!file) return false;
     try {
@@ -183,8 +183,8 @@ async function fill(file: FileHandle, bytes: Buffer): Promise<void> {
 }
 
 /**
- * Writes the bytes into the file itself. Writes the part beyond the old end first, so that a full disk changes nothing.
- * Restores the previous bytes if anything else fails.
+ * Writes the bytes into the file itself. Writes the part beyond the old end first: if the disk is full, this fails
+ * before any old byte is changed. Restores the previous bytes if anything else fails.
  */
 async function overwrite(path: string, bytes: Buffer, { found, metadata }: Writing): Promise<void> {
   const file = await openForWriting(path);
@@ -209,7 +209,7 @@ async function overwrite(path: string, bytes: Buffer, { found, metadata }: Writi
   }
 }
 
-/** Opens a file for writing. A read-only file of the user is writable for this moment. */
+/** Opens a file for writing. If the user's own file is read-only, makes it writable for this moment. */
 async function openForWriting(path: string): Promise<FileHandle> {
   const flags = constants.O_RDWR | constants.O_NOFOLLOW;
   try {

@@ -30,8 +30,8 @@ export function flagsFor(version: string): string {
 }
 
 /**
- * Sets the flags. Must be called after Node has loaded its own modules: with these flags on the command line, Node
- * would compile its modules again.
+ * Sets the flags. Must be called after Node has loaded its own modules. If the flags were set on the command line, Node
+ * would compile these modules again.
  */
 export function saveMemory(): void {
   setFlagsFromString(flagsFor(process.versions.node));

@@ -23,7 +23,8 @@ export interface ClientActivity {
   /** Called when the user has answered the CLI's own question about a proposal of a session. */
   answered(sessionId: string): void;
   /**
-   * Called when the CLI in a terminal is ready for a prompt. Its turn has ended, perhaps by Esc, which no hook reports.
+   * Called when the CLI in a terminal is ready for a prompt, so that its turn must have ended. No hook reports the end
+   * of a turn by Esc.
    */
   ready(terminal: string): void;
   /** Called when a session has ended. Ends the turns of its agents. */
@@ -34,7 +35,7 @@ interface ActivityOptions {
   clients: AgentClients;
   /** Name of the terminal in which a session's client runs, if known. */
   terminalOf(sessionId: string): string | undefined;
-  /** Called when the result of `of` may have changed. */
+  /** Called when {@link ClientActivity.of} may return another result than before. */
   changed(): void;
   tell(turn: Calls["turn"]): void;
   /** Called when a turn has ended because the user has stopped the agent. */
@@ -51,7 +52,8 @@ export function createActivity({
   const turns = createTurns((change) => {
     if (change.kind === "ended" && change.isRejected) stopped(change.agent);
     const known = clients.known(change.agent);
-    // Reports run in sequence. Otherwise, a slow search could delay the start of a turn until after its end.
+    // Reports run one after the other. Otherwise, the start of a turn could be reported after its end, because the
+    // search for the client of the agent may be slow.
     last = last.then(() => report(change, known)).catch(() => {});
   });
   let last: Promise<void> = Promise.resolve();
@@ -68,7 +70,8 @@ export function createActivity({
   }
 
   /**
-   * Ends the turn of an agent that is ready for a prompt. Its last hook may still arrive, so `stopped` is called later.
+   * Ends the turn of an agent that is ready for a prompt. Calls `stopped` after a delay, because the agent's last hook
+   * may still arrive.
    */
   function endReady(agent: Agent): void {
     turns.over(agent);

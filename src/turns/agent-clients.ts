@@ -13,7 +13,7 @@ const MAX_AGENTS = 64;
 export interface AgentClients {
   /** @returns the session id of the agent's client, if the client is connected */
   find(agent: Agent): Promise<string | undefined>;
-  /** The session id of the agent's client, if a search has found it. */
+  /** Like `find`, but does not search: returns the session id only if an earlier search has found it. */
   known(agent: Agent): string | undefined;
   /** Records that a hook of an agent was received, and searches for the agent's client. */
   heard(agent: Agent): Promise<void>;
@@ -38,7 +38,7 @@ interface AgentClientsOptions {
 
 export function createAgentClients(options: AgentClientsOptions): AgentClients {
   const { sessions } = options;
-  /** Session ids, by profile and process id of the agent. */
+  /** Session ids of the agents' clients, by profile and process id of the agent. */
   const found = new Map<string, string>();
   let hasHeard = options.earlier.length > 0;
   const heard = new Map<string, HeardAgent>(options.earlier.map((agent) => [keyOf(agent), agent]));

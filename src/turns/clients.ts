@@ -10,13 +10,16 @@ import { type ClientActivity, createActivity } from "./activity.ts";
 import { type AgentClients, createAgentClients } from "./agent-clients.ts";
 import { createTerminals, type Terminals } from "./terminals.ts";
 
-/** Time for clients to reconnect after a restart that they have not noticed. */
+/** Time for clients to reconnect after a restart of the host that was so fast that they have not noticed it. */
 const RECONNECT_TIMEOUT_MS = 3_000;
 
 /** Time for clients with WebSockets to reconnect. They try for 16 s. */
 const SOCKET_RECONNECT_TIMEOUT_MS = 17_000;
 
-/** Gemini CLI 0.61.0 and Qwen Code 0.24.4 keep reading from a new host, but show "Disconnected" and send nothing. */
+/**
+ * After a restart of the host, the user must act: Gemini CLI 0.61.0 and Qwen Code 0.24.4 keep reading from the new
+ * host, but show "Disconnected" and send nothing.
+ */
 const RECONNECT_HINT = 'To reconnect a CLI that shows "Disconnected", type /ide enable there.';
 
 export interface Clients {
@@ -29,7 +32,7 @@ export interface Clients {
   terminalOf(agent: Agent): string | undefined;
   /** Names of a session's client in messages. */
   nameOf(session: Pick<Client, "id" | "info">): { client: string; label: string };
-  /** Counts the connected CLIs of a profile that do not show "Disconnected". */
+  /** Counts the CLIs of a profile that are connected and do not show "Disconnected". */
   connected(cli: string): number;
   /** Reports all connected clients to Lua. */
   report(): void;
@@ -41,7 +44,7 @@ interface ClientsOptions {
   profiles: readonly Profile[];
   /** Ids of sessions whose clients have noticed that an earlier host ended. */
   interrupted: readonly string[];
-  /** Whether the earlier host stopped so recently that its clients have not noticed. */
+  /** Whether the earlier host stopped so recently that its clients have not noticed the stop. */
   isSeamless: boolean;
   /** Agents whose hooks were received by an earlier host that crashed. */
   heard: readonly HeardAgent[];

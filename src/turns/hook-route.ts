@@ -8,41 +8,42 @@ import type { AgentEvent } from "../contract/hooks.ts";
 import type { Route } from "../http/guard.ts";
 import { ASK } from "./gate.ts";
 
-/** Maximum time for which a CLI is kept waiting before it runs a tool, while listeners handle the hook. */
+/** Maximum time for which listeners can delay a CLI before it runs a tool. */
 const MAX_WAIT_MS = 500;
 
 /**
- * Maximum number of events that are stored to recognize duplicates. A CLI sends each event twice if two settings files
- * contain its hooks.
+ * Maximum number of stored events. They are needed to recognize duplicates: a CLI sends each event twice if two
+ * settings files contain its hooks.
  */
 const MAX_RECENT = 64;
 
 /**
- * Receives each event at once. For `tool_starting`, the CLI waits for the promise, up to MAX_WAIT_MS.
- * @param begun aborted when the CLI no longer waits
+ * Called with each event as soon as it arrives. For `tool_starting`, the CLI waits until the promise is resolved, but
+ * not longer than MAX_WAIT_MS.
+ * @param begun aborted when the CLI no longer waits, so that the tool may have begun
  */
 export type AgentListener = (event: AgentEvent, begun: AbortSignal) => void | Promise<void>;
 
 interface HooksRouteOptions {
   listeners: readonly AgentListener[];
-  /** Whether the CLI must ask before a tool. */
+  /** Whether the CLI must ask the user before it runs a tool. */
   asks(event: AgentEvent): Promise<boolean>;
-  /** Returns a text for an agent that starts a turn, if there is one. */
+  /** Returns the text for an agent that starts a turn; undefined if there is none. */
   tells(event: AgentEvent & { kind: "turn_started" }): string | undefined;
   /** Returns the kind of answer that makes a CLI ask; undefined if no answer does. */
   gateOf(cli: string): keyof typeof ASK | undefined;
   log: Log;
 }
 
-/** `pid` is the CLI's process id. With `notice`, the CLI does not wait for an answer. */
+/** `pid`: the CLI's process id. `notice`: set if the CLI does not wait for an answer. */
 const Query = z.object({
   pid: z.coerce.number().int().positive().optional().catch(undefined),
   notice: z.string().optional().catch(undefined),
 });
 
 /**
- * Whether the client has closed its connection, because the host could not run for a while. Node notices the end of a
- * connection one turn of the event loop after the request, so this function waits.
+ * Whether the client has closed its connection, which it does if the host could not answer for a while. Node notices
+ * this one turn of the event loop after it has read the request, so this function waits.
  */
 async function hasLeft(socket: Socket): Promise<boolean> {
   await setImmediate();
@@ -86,10 +87,10 @@ export function createHooksRoute({ listeners, asks, tells, gateOf, log }: HooksR
       const answer = (status: number) => (reply.sent ? reply : reply.code(status).send());
       if (notice !== undefined) {
         answer(204);
-        // Lets the agent continue while a long event is parsed.
+        // Answers before a long event is parsed, so that the agent can continue.
         await setImmediate();
       }
-      // Loaded with the first hook, so that a start does not build these schemas.
+      // Loaded with the first hook, because building these schemas would slow down the start of the host.
       const { parseHook } = await import("../contract/hooks.ts");
       let event: AgentEvent | undefined;
       try {

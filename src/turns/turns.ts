@@ -14,7 +14,8 @@ export type TurnChange = { agent: Agent } & (
 );
 
 /**
- * Maximum number of running turns. Beyond this, the oldest turn is ended, because its end may not have been reported.
+ * Maximum number of running turns. If there are more, the oldest turn is ended, because probably its end was not
+ * reported.
  */
 const MAX_TURNS = 256;
 
@@ -43,7 +44,8 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
   const turns = new Map<string, { agent: Agent; activity: "working" | "waiting"; events: number }>();
 
   function begin(agent: Agent, prompt?: string): void {
-    // An agent has one turn at a time. The end of an earlier turn may not have been reported, for example after Esc.
+    // Ends an earlier turn of the agent, because an agent has only one turn at a time. The end of that turn may not
+    // have been reported, for example after Esc.
     over(agent);
     const [oldest] = turns.values();
     if (oldest && turns.size >= MAX_TURNS) over(oldest.agent);
@@ -87,7 +89,7 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
           return changed({ kind: "waiting", agent, tool: event.tool });
         }
         case "tool_ended":
-          // A cancelled tool may end after its turn. Then this does nothing.
+          // A cancelled tool may end after its turn. This call then does nothing.
           return work(agent);
         case "turn_ended":
         case "session_ended":

@@ -6,7 +6,7 @@ import { type Message, property, type Request } from "./without-editor.ts";
 const SEARCH_INTERVAL_MS = 1_000;
 
 interface Upstream {
-  /** Stores the client's `initialize` request, to send it to each editor. */
+  /** Stores the client's `initialize` request, with which each connection to an editor begins. */
   introduce(request: Request): void;
   /**
    * Sends a request to the editor.
@@ -14,7 +14,7 @@ interface Upstream {
    * @returns the editor's answer; undefined without an editor
    */
   ask(request: Request, isAwaited: () => boolean): Promise<Message | undefined>;
-  /** Forwards a message without an answer, if an editor is connected. */
+  /** Forwards a message that needs no answer. Does nothing if no editor is connected. */
   tell(message: Message): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
     for (const request of subscriptions.values()) await drain(opened, request);
     sessions += 1;
     if (sessions > 1) {
-      // Another or restarted editor may offer other tools.
+      // This editor may offer other tools, resources and prompts than the previous one.
       for (const what of ["tools", "resources", "prompts"])
         receive({ jsonrpc: "2.0", method: `notifications/${what}/list_changed` });
     }
@@ -66,19 +66,21 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
     try {
       for await (const message of messagesOf(await exchange(address, headers))) receive(message);
     } catch {
-      // The stream broke. The next request finds out whether the editor is still running.
+      // The stream broke. If the editor has ended, the next request will find out.
     }
     if (session === here) session = undefined;
     searchAgain();
   }
 
-  /** Searches for an editor again if there are subscriptions, because the client may send no more requests. */
+  /**
+   * If the client has subscriptions, searches for an editor after a while, even if the client sends no more requests.
+   */
   function searchAgain(): void {
     clearTimeout(due);
     if (subscriptions.size > 0 && !session) due = setTimeout(() => void current(), SEARCH_INTERVAL_MS);
   }
 
-  /** Returns the session, or connects. After a failure, the next request tries again. */
+  /** Returns the session. If there is none, connects. If that fails, the next request tries again. */
   async function current(): Promise<Session | undefined> {
     session ??= connect().catch(() => undefined);
     const asked = session;
@@ -90,7 +92,7 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
     return found;
   }
 
-  /** Stores a confirmed subscription. */
+  /** Adds or removes a subscription when the editor has confirmed the request. */
   function remember(request: Request, { error }: Message): void {
     const uri = property(request.params, "uri");
     if (typeof uri !== "string" || error !== undefined) return;
@@ -98,7 +100,7 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
     if (request.method === "resources/unsubscribe") subscriptions.delete(uri);
   }
 
-  /** Sends a request. @returns the answer or an error; "gone" if the editor did not receive the request */
+  /** Sends a request. @returns the answer or an error; "gone" if the editor did not accept the request */
   async function pass({ address, headers }: Session, request: Request): Promise<Message | "gone"> {
     const response = await exchange(address, headers, request).catch(() => undefined);
     if (!response || response.statusCode === 404 || response.statusCode === 401) {
@@ -111,7 +113,7 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
         receive(message);
       }
     } catch {
-      // Do not repeat a request that the editor may have started.
+      // The request is not sent again, because the editor may already have started it.
     }
     const error = { code: -32603, message: "Neovim ended before it answered" };
     return { jsonrpc: "2.0", id: request.id, error };

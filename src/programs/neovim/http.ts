@@ -47,7 +47,7 @@ export async function* messagesOf(response: IncomingMessage): AsyncGenerator<Mes
     for (let end = text.indexOf("\n\n"); isStream && end >= 0; end = text.indexOf("\n\n")) {
       const data = /^data:(.*)$/m.exec(text.slice(0, end))?.[1]?.trim();
       text = text.slice(end + 2);
-      // The first event of a stream has only an id.
+      // Skips the first event of a stream, which has only an id.
       if (data) yield JSON.parse(data);
     }
   }
