@@ -4,7 +4,7 @@ if vim.g.loaded_gemini_bridge then
 end
 vim.g.loaded_gemini_bridge = true
 
---- Lazy-loads a function.
+--- Returns a function that loads its module only when it is called.
 ---@param name string Name of the function.
 ---@param module? string Its module. Default: "gemini-bridge.commands".
 local function lazy(name, module)
@@ -13,21 +13,21 @@ local function lazy(name, module)
   end
 end
 
---- Defines a command and its <Plug> mapping. This file contains no loop and calls no Lua function with a loop, because
---- LuaJIT would compile the loop. Compiling takes as long as the rest of this file.
+--- Defines a command and its <Plug> mapping. To start fast, this file contains no loop and calls no Lua function with a
+--- loop: LuaJIT would compile the loop, which takes as long as all the rest of this file.
 ---@param name string
 ---@param run fun(args: table)
 ---@param opts vim.api.keyset.user_command
 local function command(name, run, opts)
   vim.api.nvim_create_user_command(name, run, opts)
-  -- <Cmd> keeps the mode, so that the command still sees the selection.
+  -- `<Cmd>` does not leave Visual mode, so that the command still sees the selection.
   local plug, keys, map = "<Plug>(" .. name .. ")", "<Cmd>" .. name .. "<CR>", { desc = opts.desc }
   vim.api.nvim_set_keymap("", plug, keys, map)
   vim.api.nvim_set_keymap("t", plug, keys, map)
 end
 
 local diff = lazy("complete_diffs")
--- "bar" is set unless a "|" can be part of a path or text.
+-- Commands without "bar" take a path or text, which may contain "|".
 command("GeminiStart", lazy("start"), { desc = "Start the bridge to Gemini CLI", bar = true })
 command("GeminiStop", lazy("stop"), { desc = "Stop the bridge to Gemini CLI", bar = true })
 command("GeminiRestart", lazy("restart"), { desc = "Restart the bridge to Gemini CLI", bar = true })

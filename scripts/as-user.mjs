@@ -1,4 +1,4 @@
-// Runs a program of this folder as an ordinary user, also when root starts it.
+// Runs a program of this folder as an ordinary user, even if root starts this script.
 // usage: node scripts/as-user.mjs [--keep <folder>] <file.ts> [argument ...]
 //        --keep  a folder of the checkout whose changed files are copied back
 import { execFileSync, spawnSync } from "node:child_process";
@@ -10,7 +10,7 @@ import { ordinaryPlace } from "./ordinary-user.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { values, positionals } = parseArgs({ options: { keep: { type: "string" } }, allowPositionals: true });
-// Fetching Neovim may need root.
+// Fetches Neovim before the user changes, because this may need root.
 execFileSync(join(root, "scripts/nvim.sh"), { stdio: ["ignore", "ignore", "inherit"] });
 const { root: cwd, node, env, ids, close } = ordinaryPlace(root);
 try {

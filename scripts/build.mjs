@@ -1,5 +1,6 @@
 // Bundles src/index.ts with everything it imports into one CommonJS file, dist/gemini-bridge.cjs. Neovim's plugin host
-// `require`s it, and nothing is resolved at run time. Each program that runs beside the host gets its own bundle.
+// loads this file with `require`, and needs no node_modules. Each program that runs beside the host gets its own
+// bundle.
 import { createHash } from "node:crypto";
 import {
   existsSync,
@@ -21,13 +22,13 @@ const entry = join(root, "src/index.ts");
 const outdir = join(root, "dist");
 const outfile = join(outdir, "gemini-bridge.cjs");
 
-/** Entries of the programs that run beside the host, by the name of the bundle. */
+/** Entry files of the programs that run beside the host. The keys are the names of their bundles. */
 const programs = {
   doctor: join(root, "src/programs/doctor.ts"),
   neovim: join(root, "src/programs/neovim.ts"),
 };
 
-/** Data for both Lua and Node. */
+/** Data that both Lua and Node read. */
 const PROFILES = "lua/gemini-bridge/config/profiles.json";
 
 /** Hash of all sources. lua/gemini-bridge/host/bundle.lua compares it to detect a stale bundle. */
@@ -41,7 +42,7 @@ function hashOfSources() {
 }
 
 /**
- * Replaces a file atomically, so that a running reader gets the complete old file.
+ * Replaces a file atomically: a program that is reading the file gets the complete old text.
  * @param {string} path
  * @param {string} content
  */
@@ -75,7 +76,7 @@ async function bundle(entry) {
     platform: "node",
     format: "cjs",
     target: "node20",
-    // The script in rplugin/node/gemini-bridge/load.js supports only `require`.
+    // rplugin/node/gemini-bridge/load.js gives the bundle `require`, but not `import()`.
     supported: { "dynamic-import": false },
     // Names are not minified, so that stack traces in a user's log are readable. (esbuild's keepNames would cost time
     // and memory.)
@@ -96,8 +97,8 @@ const bundleOrFail = (entry) => bundle(entry).catch(() => fail(`${relative(root,
 const { text, metafile } = await bundleOrFail(entry);
 const unused = replaced.unused();
 if (unused.length > 0) fail(`scripts/left-out.mjs: nothing imports ${unused.join(", nor ")} any more`);
-// The first line names the build. By this name, the loader finds the code cache of exactly this text. V8 itself
-// compares only the length of a source with its cache.
+// The first line of the bundle will contain this name, by which the loader finds the code cache of exactly this text.
+// V8 itself would accept the cache of any text with the same length.
 const name = createHash("sha256").update(text).digest("hex").slice(0, 16);
 mkdirSync(outdir, { recursive: true });
 const outputs = { ...metafile.outputs };

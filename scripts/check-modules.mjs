@@ -1,9 +1,10 @@
-// Checks rules for the Lua modules. No maintained tool checks such rules for Lua. For src, see .dependency-cruiser.mjs.
+// Checks the following rules, mostly for the Lua modules, because no maintained tool checks such rules for Lua. For the
+// modules in src, see .dependency-cruiser.mjs.
 // - Modules and folders do not require each other in a cycle. A `require` within a function counts.
 // - Each required module exists.
-// - Folders that change windows or text use only the scheduler's timers. They do not watch files, which the host does.
-// - Features that serve all CLIs, in Lua and in src, do not mention Claude Code. Its protocol is in src/claude and in
-//   the profiles.
+// - Folders that change windows or text use only the scheduler's timers. They do not watch files: the host does that.
+// - In Lua and in src, the folders of features for all CLIs do not mention Claude Code. Its protocol is in src/claude
+//   and in the profiles.
 // usage: node scripts/check-modules.mjs [folder that contains lua/gemini-bridge]
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -34,7 +35,7 @@ for (const file of readdirSync(top, { recursive: true, encoding: "utf8" })) {
   folders.set(folder, new Set([...(folders.get(folder) ?? []), ...others]));
 }
 
-/** Features that serve all CLIs. */
+/** Folders of features for all CLIs. */
 const GENERAL = /^(review|context|changes|turns|model)\//;
 for (const directory of [top, join(top, "../../src")]) {
   if (!existsSync(directory)) continue;

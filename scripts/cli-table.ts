@@ -14,7 +14,7 @@ const yes = (is: boolean) => (is ? "yes" : "no");
 
 function row(profile: Profile): string[] {
   const hook = "/hook.sh";
-  // What the CLI gets at its start: by default settings, arguments or variables.
+  // All that the plugin passes to the CLI at its start: default settings, arguments and variables.
   const given = JSON.stringify([
     profile.defaults ? defaultSettings(profile, hook, false) : [],
     launchArguments(profile, hook),

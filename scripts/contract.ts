@@ -1,5 +1,5 @@
-// Generates the Lua side of the contract from the schemas in src/contract: classes for the language server,
-// and the checks of lua/gemini-bridge/host/rpc.lua at run time.
+// Generates the Lua side of the contract from the schemas in src/contract: classes for the language server, and the
+// data with which lua/gemini-bridge/host/rpc.lua checks calls.
 // usage: contract.ts [--check]    --check writes nothing, and fails if the file differs
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -94,7 +94,7 @@ function classOf(name: string, schema: Schema): string[] {
   return [`---@class gemini_bridge.${name}`, ...lines, ""];
 }
 
-/** Leaves out each class that neither another Lua file nor a remaining class mentions. */
+/** Keeps only the classes that another Lua file, or another kept class, mentions. */
 function onlyUsed(classes: Record<string, string[]>): string[] {
   const isUsed = (name: string, texts: string[]) =>
     texts.some((text) => new RegExp(`gemini_bridge\\.${name.replace(".", "\\.")}(?![\\w.])`).test(text));

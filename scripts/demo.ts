@@ -5,7 +5,7 @@ import { startNvim } from "../test/support/nvim.ts";
 
 const started = performance.now();
 const disposals: (() => unknown)[] = [];
-/** Collects the disposals of the test helpers, like a test. */
+/** Stands in for the test to which test helpers pass their cleanup functions. */
 const scope = { teardown: (dispose: () => unknown) => void disposals.push(dispose) };
 
 function say(step: string, detail = ""): void {

@@ -1,10 +1,9 @@
--- Generates the parts of the documentation that come from the sources: the options in the help, and their LuaCATS
--- types.
+-- Generates documentation from the schema of the options: the section of the help, and the LuaCATS types.
 -- usage: nvim -l scripts/doc.lua [--check]    --check writes nothing, and fails if the documentation differs
 
 --- Maximum width of lines in the help.
 local WIDTH = 78
---- Column of the text beside a name.
+--- Column in which the text beside a name starts.
 local INDENT = 24
 
 local root = vim.fs.dirname(vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, "S").source:sub(2))))
@@ -34,7 +33,7 @@ local function default_of(option)
   return option.default == nil and "none" or vim.inspect(option.default, { newline = " ", indent = "" })
 end
 
---- Formats an option with its tag for the help.
+--- Returns the entry of an option in the help, with its tag.
 ---@param option gemini_bridge.Option
 ---@return string[]
 local function help_entry(option)
@@ -52,7 +51,8 @@ local function help_entry(option)
   return lines
 end
 
---- Replaces the options in the help: all lines from the first option's tag to the next section.
+--- Returns the help with new entries for all options. They replace the lines from the first option's tag to the next
+--- section.
 ---@param help string
 ---@return string
 local function with_options(help)
@@ -76,7 +76,7 @@ local function with_options(help)
   return table.concat(vim.list_extend(result, lines, last + 1), "\n")
 end
 
---- Types by words in an option's `expects`. The first match counts.
+--- LuaCATS types, each with a text by which it is recognized in an option's `expects`. The first match counts.
 local NOUNS = {
   { "function", "function" },
   { "table of strings by name", "table<string, string>" },
@@ -109,7 +109,7 @@ local function type_of(option)
   return table.concat(types, "|")
 end
 
---- Generates the classes for the table of options and its groups.
+--- Generates one class for the table of options, and one for each group in it.
 ---@return string
 local function types()
   local classes, order = { [""] = {} }, { "" }

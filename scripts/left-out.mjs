@@ -1,9 +1,12 @@
-// Replaces modules that libraries import but the bridge never calls, for a smaller bundle and a faster start
+// Replaces modules that libraries import but the bridge never calls. This makes the bundle smaller and its start faster
 // (bench/README.md has measurements).
 
-/** The modules, named as in the imports of files whose path contains `library`, and the code that replaces them. */
+/**
+ * Modules to replace. An import of one of `modules`, in a file whose path contains `library`, gets the code `instead`.
+ */
 export const leftOut = [
-  // The client's logger, winston. It also redirects console.*, which src/neovim/client.ts does instead.
+  // The logger of the Neovim client (winston). It would also redirect console.*, which src/neovim/client.ts already
+  // does.
   {
     library: "/neovim/lib/",
     modules: ["../utils/logger"],
@@ -11,43 +14,43 @@ export const leftOut = [
       const logger = { level: "error", debug: write, info: write, warn: write, error: write };
       exports.getLogger = () => logger;`,
   },
-  // Validates answers of clients to requests that the bridge never sends.
+  // Validates the answers to a kind of request that the bridge never sends.
   {
     library: "/@modelcontextprotocol/",
     modules: ["../validation/ajv-provider.js"],
     instead: "export class AjvJsonSchemaValidator {}",
   },
-  // Zod 3, which the SDK supports in addition to Zod 4.
+  // Zod 3. The SDK supports it, but the bridge uses Zod 4.
   {
     library: "/@modelcontextprotocol/",
     modules: ["zod/v3", "zod-to-json-schema"],
     instead: "module.exports = {};",
   },
-  // Compilers for routes with a JSON schema.
+  // Compilers for the JSON schemas of routes. The bridge's routes have none.
   {
     library: "/fastify/",
     modules: ["@fastify/ajv-compiler", "@fastify/fast-json-stringify-compiler"],
     instead: "module.exports = () => () => undefined;",
   },
-  // Optional native code for WebSockets. Without it, `ws` uses JavaScript.
+  // Optional native code for WebSockets. `ws` uses JavaScript if it cannot be loaded.
   {
     library: "/ws/lib/",
     modules: ["bufferutil", "utf-8-validate"],
     instead: 'throw new Error("not in the bundle");',
   },
-  // Compression of WebSockets, which is off.
+  // Compression of WebSocket messages. The bridge does not use it.
   {
     library: "/ws/",
     modules: ["./permessage-deflate", "./lib/permessage-deflate.js"],
     instead: 'exports.extensionName = "permessage-deflate";',
   },
-  // The WebSocket client, and the wrapper that makes a WebSocket a Node stream.
+  // Modules for WebSocket clients, and for using a WebSocket as a Node stream.
   {
     library: "/ws/",
     modules: ["https", "net", "querystring", "tls", "./lib/stream.js"],
     instead: "module.exports = {};",
   },
-  // Unused servers and loggers, version checks of Fastify plugins, requests without a network.
+  // Servers for HTTPS and HTTP/2, Fastify's logger, version checks of plugins, and simulated requests.
   {
     library: "/fastify/",
     modules: ["node:http2", "node:https", "semver", "light-my-request", "./logger-pino.js"],
@@ -58,7 +61,7 @@ export const leftOut = [
 /**
  * @param {typeof leftOut} replacements
  * @returns {{ plugin: import("esbuild").Plugin, unused: () => string[] }} `unused` returns, after the build, the
- *   modules that were not imported. A library may have renamed such a module, which would then be bundled.
+ * modules that no library has imported. If a new version of the library has renamed such a module, it would be bundled.
  */
 export function leaveOut(replacements) {
   const namespace = "left-out";

@@ -5,25 +5,25 @@ import { readFileSync, writeFileSync } from "node:fs";
 
 const LIST = "doc/messages.md";
 
-/** Calls whose arguments contain a message, by language. */
+/** Matches the start of a call whose arguments contain a message. By language. */
 const CALLS = {
   lua: /\bnotify(?:\.\w+)?\(|require\("gemini-bridge\.notify"\)\(/g,
   ts: /new Refusal\(|tell\("message", /g,
 };
 
-/** Joins the parts of long strings, by language. */
+/** Joins strings that are split over several lines. By language. */
 const JOIN = {
   lua: (text) => text.replace(/(["'])\s*\.\.\s*\1/g, ""),
   ts: (text) => text.replace(/"\s*\+\s*"/g, "").replace(/`\s*\+\s*"((?:[^"\\]|\\.)*)"/g, "$1`"),
 };
 
-/** The first line of a function or of a table of messages, by language. */
+/** Matches the first line of a function or of a table of messages. By language. */
 const FUNCTIONS = {
   lua: /^\s*(?:local )?(?:function\b|[\w.]+ = function)|^local [A-Z_]+ = \{$/,
   ts: /^\s*(?:export )?(?:async )?(?:function (\w+)|const (\w+) = (?:async )?\(|(?!(?:if|for|while|switch|catch)\b)(\w+)(?:\([^()]*\).* \{|: (?:async )?\(.*=>)$)/,
 };
 
-/** A line of a doc comment, by language. */
+/** Matches a line of a doc comment. By language. */
 const COMMENTS = { lua: /^\s*---/, ts: /^\s*(?:\/\*\*|\*)/ };
 
 /** The first sentence of the doc comment above a line; empty without one. */
@@ -33,28 +33,31 @@ function commentAbove(lines, number, language) {
   return sentence(lines.slice(first, Math.max(first, number)).join("\n"));
 }
 
-/** A string, by language. */
+/** Matches a string. By language. */
 const STRINGS = {
   lua: /"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|\[\[([\s\S]*?)\]\]/g,
   ts: /"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g,
 };
 
-/** Strings in these calls that are not messages: levels, module names, separators, values. */
+/** Matches a string in such a call that is not a message: a level, a module name, a separator or a value. */
 const NO_MESSAGE = /^(gemini-bridge\..*|\w+|(<\w+>|\W)*)$/;
 
-/** Strings elsewhere that are messages: sentences of at least three words. */
+/** Matches a string that is a message although it is not in such a call: a sentence of at least three words. */
 const SENTENCE = /^[A-Z:<…](?=\S*\s\S+\s)(?:.*[.!?]$|.*: )/;
 
-/** Marks of a line without messages, such as a log entry or a description. A mark also covers the next line. */
+/** Matches a line with a log entry or a description. The strings in it and in the next line are not messages. */
 const NO_SENTENCE = /\blog\.|escri(?:be\(|ption)/;
 
 const COMMENT = /^\s*(?:--|\/\/|\/?\*)/;
 
-/** Files without messages: the help of options, screens, protocol errors, and texts for the model. */
+/**
+ * Files that are skipped, because their sentences are not messages: help texts of options, whole screens, protocol
+ * errors, and texts for the model.
+ */
 const NO_MESSAGES =
   /config\/options|host\/rpc|report\/|src\/(?:contract|doctor|programs|http\/errors|claude\/endpoint|model\/(?:tools|prompts|format))/;
 
-/** The text from a position to the closing parenthesis of the call that is open there. */
+/** The arguments of a call: the text from a position after its opening parenthesis to the closing one. */
 function argumentsAt(text, from) {
   let depth = 1;
   for (let at = from; at < text.length; at += 1) {
@@ -79,8 +82,8 @@ function sentence(comment) {
 }
 
 /**
- * The first sentence of the doc comment of the innermost documented function around a line, or of the file. The comment
- * of a method may be in its interface.
+ * The first sentence of a doc comment: that of the innermost function around a line that has one, or else that of the
+ * file. A method may have its comment in an interface.
  */
 function situationAt(lines, at, language) {
   let indent = Number.POSITIVE_INFINITY;
@@ -107,8 +110,8 @@ function situationAt(lines, at, language) {
 }
 
 /**
- * The placeholder for a value in a message: the last name in the value's expression. For an expression that chooses
- * between singular and plural, the plural.
+ * The placeholder for a value in a message: the last name in the expression of the value. If the expression chooses
+ * between a singular and a plural word, returns the plural word.
  */
 function nameOf(expression) {
   const plural = /(?:\band|\?) "\w+" (?:or|:) "(\w+)"/.exec(expression);
@@ -123,7 +126,7 @@ function splitArguments(text) {
   return text.match(/(?:"(?:[^"\\]|\\.)*"|\((?:[^()]|\([^()]*\))*\)|[^",()])+/g) ?? [];
 }
 
-/** A message with the names of its values. @param at the position after the string */
+/** A message with placeholders for its values. @param at the position after the string */
 function named(string, text, from, at, language) {
   if (language === "ts") return string.replace(/\$\{((?:[^{}]|\{[^{}]*\})*)\}/g, (_, value) => nameOf(value));
   const format = /^\)?:format\(/.exec(text.slice(at, at + 20));

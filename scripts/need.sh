@@ -1,6 +1,6 @@
 #!/bin/sh
-# Checks that a command exists. Otherwise installs its Debian package as root; if CI=true, also with sudo, or with
-# Homebrew under the name of the command. Fails with advice if none of these is possible.
+# Checks that a command exists. If it does not, root installs the Debian package. If CI=true, other users install it
+# with sudo, or install the command with Homebrew. If none of this is possible, fails with advice.
 # usage: scripts/need.sh <command> <Debian package>
 set -eu
 
@@ -16,7 +16,7 @@ sudo=
 if is_there apt-get && { [ "$(id -u)" = 0 ] || [ -n "$sudo" ]; }; then
   export DEBIAN_FRONTEND=noninteractive
   install="$sudo apt-get install --yes --quiet=2 --no-install-recommends $2"
-  # Fetch the package lists only if the installation fails, as on a fresh machine without lists.
+  # If the installation fails, the machine may have no package lists yet: fetches them and tries again.
   { $install || { $sudo apt-get update --quiet=2 && $install; }; } >&2 </dev/null
   is_there "$1" && exit 0
 elif [ "${CI:-}" = true ] && is_there brew; then

@@ -1,4 +1,4 @@
-// Collects the licences of the packages in the bundle, based on esbuild's list of its inputs.
+// Collects the licences of the packages in the bundle. Finds the packages in esbuild's list of bundled files.
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 

@@ -3,8 +3,9 @@
 #
 # NVIM_BIN: use this binary.
 # NVIM_VERSION (v0.11.5, stable, nightly): fetch the official archive into .nvim/, from NVIM_RELEASES if set.
-# Otherwise use Neovim >= 0.10 on PATH. If there is none, or CI=true, fetch the packages of two Debian releases into
-# .nvim/ without installing them: apt keeps its state there, and the unpacked binary uses the unpacked libraries.
+# Otherwise use Neovim >= 0.10 on PATH. If there is none, or if CI=true, fetch the packages of two Debian releases and
+# unpack them into .nvim/. The system stays unchanged: apt keeps its state in .nvim/, and the unpacked binary uses the
+# unpacked libraries.
 # usage: scripts/nvim.sh
 #        scripts/nvim.sh relink    makes the binaries in a copy of the checkout use the libraries of the copy
 set -eu
@@ -27,8 +28,8 @@ is_usable() {
   esac
 }
 
-# Fetches the official archive of version $1 into the store, unless it is there. Unpacks it to another folder first, and
-# renames that folder.
+# Fetches the official archive of version $1 into the store, unless the store has this version. Unpacks it to another
+# folder and then renames that folder, so that an installed version is always complete.
 fetch_archive() {
   case $(uname -s) in
     Linux) os=linux ;;
@@ -49,14 +50,14 @@ fetch_archive() {
       "${NVIM_RELEASES:-https://github.com/neovim/neovim/releases/download}/$1/$name.tar.gz" >&2 ||
       fail "Neovim $1 cannot be fetched"
     tar -xzf "$build/archive.tar.gz" -C "$build"
-    # Fails if another process has installed it meanwhile.
+    # This fails if another process has installed the same version meanwhile.
     mv "$build/$name" "$home" 2>/dev/null || true
   fi
   is_usable "$home/bin/nvim" || fail "$home/bin/nvim is not a working Neovim >= 0.10"
   echo "$home/bin/nvim"
 }
 
-# Writes apt's source for release $1, with the mirror and keys of this machine, to the directory $2.
+# Writes a source file for apt to the directory $2: for release $1, with the mirror and keys that this machine uses.
 apt_source() {
   for file in /etc/apt/sources.list.d/*.sources; do
     [ -f "$file" ] || continue
@@ -89,7 +90,7 @@ apt_source() {
     fail "no Debian mirror found in this machine's apt sources; install Neovim >= 0.10 or set NVIM_BIN"
 }
 
-# Fetches Neovim of release $1 and every library it needs, as packages, below $2/apt.
+# Fetches the packages of Neovim of release $1, and of all libraries that it needs, into $2/apt.
 download() {
   apt=$2/apt
   mkdir -p "$apt/sources" "$apt/lists/partial" "$apt/cache/archives/partial"
@@ -107,8 +108,8 @@ download() {
   done
 }
 
-# Makes the binary of the tree $1 use the libraries in $2, which may not exist yet. Replaces the binary instead of
-# changing it, because it may be a hard link.
+# Makes the binary in the tree $1 use the libraries that are, or will be, in $2. Writes a new file instead of changing
+# the binary, because other trees may contain hard links to it.
 link_libraries() {
   binary=$1/usr/bin/nvim
   loader=$(cd "$1" && find . -name 'ld-linux*.so*' | head -n 1)
@@ -116,7 +117,7 @@ link_libraries() {
   libraries=$(cd "$1" && find . -name '*.so*' ! -path '*/gconv/*' -exec dirname {} + | sort -u |
     sed "s,^\.,$2," | paste -s -d : -)
   "$root/scripts/need.sh" patchelf patchelf
-  # Unlike a RUNPATH, an RPATH also applies to the dependencies of libraries.
+  # Sets RPATH, because RUNPATH would not apply to the libraries that the libraries themselves need.
   patchelf --set-interpreter "$2${loader#.}" --force-rpath --set-rpath "$libraries" --output "$binary.new" "$binary"
   mv "$binary.new" "$binary"
 }

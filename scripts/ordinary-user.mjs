@@ -1,6 +1,6 @@
-// Provides an ordinary user for runs that root starts, because Gemini CLI and file permissions treat root differently.
-// The user works in a copy of the checkout. The checkout itself keeps its owners and modes, and may be in a folder that
-// only root can enter.
+// Provides an ordinary user for test runs that root starts. For root itself, Gemini CLI and file permissions behave
+// differently. The user works in a copy of the checkout: so the checkout keeps its owners and modes, and may be in a
+// folder that only root can enter.
 import { execFileSync, spawnSync } from "node:child_process";
 import {
   existsSync,
@@ -16,36 +16,36 @@ import { dirname, join } from "node:path";
 
 const NAME = "gemini-bridge-test";
 
-/** Folders of installed files. Hard links to the files are enough, because tests only read them. */
+/** Folders of installed programs and packages. Tests only read their files, so that the copy can contain hard links. */
 const INSTALLED = ["node_modules", ".compat", ".qwen", ".nodes", ".nvim"];
 
-/** Folders that are not copied. Running tests change them. */
+/** Folders that are not copied, because running tests change them. */
 const LEFT_OUT = [".git", ".tap", "package"];
 
-/** Environment variables that are kept: those for tests, terminals and CLIs. */
+/** Environment variables that the user gets from root: those for tests, terminals and CLIs. */
 const KEPT =
   /^(PATH|TERM|COLORTERM|LANG|LC_\w+|TZ|CI|FUZZ(_SEED)?|TAP_TIMEOUT|NVIM_(BIN|VERSION)|LAZY_NVIM|MINI_DEPS|LLXPRT_CODE|CLAUDE_CODE|OPENCODE|(GEMINI|GOOGLE)_\w+)$/;
 
-/** Commands for tests, with their Debian packages. Only root can install them. */
+/** Commands that tests need, with their Debian packages. Root installs them before the tests run as another user. */
 const COMMANDS = [
   ["tmux", "tmux"],
   ["ps", "procps"],
 ];
 
 /**
- * The checkout and the user with which a program runs.
+ * Where, and as which user, a program runs.
  * @typedef {object} Place
  * @property {string} root path of the checkout or its copy
  * @property {string} node path of Node
  * @property {NodeJS.ProcessEnv} env
  * @property {{ uid?: number, gid?: number }} ids for `spawn`
  * @property {(path: string) => string} path converts a path in the checkout to one in the copy
- * @property {() => void} close removes the copy; may run twice
+ * @property {() => void} close removes the copy; idempotent
  */
 
 /**
  * @param {string} root of the checkout
- * @returns {Place} the checkout itself and the current user
+ * @returns {Place} this place: the checkout itself and the current user
  */
 export function ownPlace(root) {
   return { root, node: process.execPath, env: process.env, ids: {}, path: (path) => path, close() {} };
@@ -53,11 +53,11 @@ export function ownPlace(root) {
 
 /**
  * @param {string} root of the checkout
- * @returns {Place} a copy of the checkout and the ordinary user if root runs this, else the same as `ownPlace`
+ * @returns {Place} for root: a copy of the checkout, and the ordinary user. Otherwise: the same as `ownPlace`
  */
 export function ordinaryPlace(root) {
   if (process.getuid?.() !== 0) return ownPlace(root);
-  // The user must be able to read the files that are created here.
+  // The ordinary user must be able to read the files that root creates from here on.
   process.umask(0o022);
   for (const words of COMMANDS) execFileSync(join(root, "scripts/need.sh"), words, { stdio: "inherit" });
   const user = findUser() ?? createUser();
@@ -95,7 +95,7 @@ function createUser() {
   const { error, stderr } = spawnSync("useradd", ["--create-home", "--user-group", NAME], {
     encoding: "utf8",
   });
-  // A parallel run may have created the user.
+  // `useradd` may have failed because a parallel run has created the user meanwhile.
   const user = findUser();
   if (user) return user;
   throw new Error(
@@ -104,7 +104,10 @@ function createUser() {
   );
 }
 
-/** Chooses a folder on the file system of the checkout, where hard links are possible, else the user's home. */
+/**
+ * Chooses a folder on the same file system as the checkout, because only there hard links to its files are possible. If
+ * there is none, chooses the user's home.
+ */
 function parentFor(root, home) {
   const { dev } = statSync(root);
   return [home, "/var/tmp", "/tmp"].find((folder) => statSync(folder).dev === dev) ?? home;
@@ -124,7 +127,10 @@ function copyCheckout(root, copy, user) {
     execFileSync(join(copy, "scripts/nvim.sh"), ["relink"], { stdio: "inherit" });
 }
 
-/** Copies the repository, because git refuses the repository of another user. A worktree is cloned. */
+/**
+ * Copies the repository, because git refuses to use the repository of another user. If the checkout is a worktree,
+ * clones it.
+ */
 function copyRepository(root, copy) {
   const from = join(root, ".git");
   const to = join(copy, ".git");
@@ -134,7 +140,8 @@ function copyRepository(root, copy) {
 }
 
 /**
- * Gives a user read access to a folder: by hard links, or by a copy if links are impossible or files are not readable.
+ * Gives a user read access to the files of a folder, at another path. Makes hard links, or a copy if links are
+ * impossible or the user may not read some files.
  */
 function lend(from, to, { uid, gid }) {
   const owner = `${uid}:${gid}`;
@@ -148,7 +155,10 @@ function lend(from, to, { uid, gid }) {
   execFileSync("chown", ["--recursive", "--no-dereference", owner, to]);
 }
 
-/** Finds the running Node. Copies it with its npm if the user cannot execute it, as below root's home. */
+/**
+ * Returns a path of Node that the user can execute. If the running Node is, for example, in root's home, copies this
+ * Node and its npm.
+ */
 function findNode(copy, user) {
   const { uid, gid } = user;
   const { status } = spawnSync(process.execPath, ["--version"], { uid, gid, cwd: "/" });

@@ -1,5 +1,5 @@
-// Builds a release that needs only Neovim and Node: a folder and its archive. The result is reproducible: git sorts the
-// files and sets their modes, and each date is the date of the commit.
+// Builds a release, which needs only Neovim and Node: a folder, and an archive of it. The same commit always gives the
+// same archive: git sorts the files and sets their modes, and each file has the date of the commit.
 // usage: node scripts/package.mjs [directory]
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -12,17 +12,17 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const into = resolve(process.argv[2] ?? join(root, "package"));
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
-/** Files of a release that are in the repository. */
+/** Files and folders that a release takes from the repository. */
 const SHIPPED = [
   ...["lua", "plugin", "rplugin", "doc", "extension", "build.lua"],
   ...["README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE", "THIRD_PARTY_NOTICES"],
 ];
 const BUILT = ["gemini-bridge.cjs", "doctor.cjs", "neovim.cjs", "neovim.json", "sources.sha256"];
 
-/** Files that are created after the installation. */
+/** Files that do not belong to a release, but appear in its folder after the installation. */
 const IGNORED = "/dist/*.cache*\n/doc/tags\n";
 
-/** Replaces `<owner>` in the install lines by the owner of the repository on GitHub, if `origin` is there. */
+/** If `origin` is a repository on GitHub, replaces `<owner>` in the README by the repository's owner. */
 function fillInOwner(readme) {
   const { stdout } = spawnSync("git", ["remote", "get-url", "origin"], { cwd: root, encoding: "utf8" });
   const owner = /github\.com[:/]([\w-]+)\/[\w.-]+$/.exec(stdout.trim())?.[1];
@@ -42,7 +42,7 @@ const folder = join(into, "gemini-bridge.nvim");
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
 const copy = (file) => cpSync(join(root, file), join(folder, file));
-// git also lists files that were deleted since the last commit.
+// git also lists files that were deleted since the last commit. Skips them.
 for (const file of files.filter((file) => file !== "" && existsSync(join(root, file)))) copy(file);
 for (const name of BUILT) copy(join("dist", name));
 writeFileSync(join(folder, ".gitignore"), IGNORED);

@@ -1,11 +1,11 @@
 /**
- * Draws the screen of a Neovim as an SVG picture. Recorders of terminals cannot replace this: a scene waits for states
- * of Neovim and of the CLI, which are known only through the RPC channel of the recorded Neovim.
+ * Draws the screen of a Neovim as an SVG picture. A terminal recorder could not do this: a scene waits for states of
+ * Neovim and of the CLI, and can learn them only through the RPC channel of the Neovim that is drawn.
  */
 import { z } from "zod";
 import type { Nvim } from "../test/support/nvim.ts";
 
-/** Size of a cell and of its letters (pixels). */
+/** Size of a screen cell and of the letters in it (pixels). */
 const WIDTH = 8;
 const HEIGHT = 18;
 const FONT_SIZE = 13.3;
@@ -43,7 +43,7 @@ const Line = z.tuple([z.int(), z.int(), z.int(), z.array(Cell)]).rest(z.unknown(
 const Numbers = z.array(z.number());
 
 /**
- * Attaches a UI of this size.
+ * Attaches a UI with this number of columns and lines to Neovim.
  * @returns a function that redraws the screen and returns its content
  */
 export async function attachScreen(
@@ -55,7 +55,7 @@ export async function attachScreen(
   const blank = (): Screen["rows"] => Array.from({ length: lines }, () => []);
   const screen: Screen = { columns, rows: blank(), foreground: 0, background: 0, cursor: [0, 0] };
   const draw: Record<string, (args: unknown) => void> = {
-    // Changed or scrolled cells are not tracked: a new UI receives each cell once.
+    // A newly attached UI receives each cell once. Therefore, events that scroll or change cells need not be handled.
     grid_line(args) {
       const [, row, first, cells] = Line.parse(args);
       let column = first;
@@ -124,12 +124,12 @@ function draw({ column, texts, style }: Run, row: number, screen: Screen): strin
     style.italic ? 'font-style="italic"' : "",
     style.underline ? 'text-decoration="underline"' : "",
   ];
-  // Wide characters keep their two cells. Renderers collapse blanks. Therefore each text has no blank at its ends, and
-  // only single blanks elsewhere.
+  // Renderers collapse blanks: splits the row into texts that contain only single blanks, and none at their ends. A NUL
+  // stands for the second cell of a wide character.
   const padded = texts.map((text) => text || "\u0000").join("");
   const written = [...padded.matchAll(/[^ ]+(?: [^ ]+)*/g)].map(({ 0: text, index }) => {
     const before = [...padded.slice(0, index)].length;
-    // The length keeps columns aligned in any font.
+    // `textLength` keeps the columns aligned in any font.
     const place = `x="${left(column + before)}" y="${top(row) + BASELINE}" textLength="${[...text].length * WIDTH}"`;
     return `<text ${place} ${attributes.filter(Boolean).join(" ")}>${escaped(text.replaceAll("\u0000", ""))}</text>`;
   });
@@ -138,7 +138,7 @@ function draw({ column, texts, style }: Run, row: number, screen: Screen): strin
     : [rect(row, column, texts.length, `fill="${hex(paper)}"`), ...written];
 }
 
-/** Draws each row of a screen, and the cursor. */
+/** Draws a screen: each row is one part, and the cursor is the last. */
 function drawParts(screen: Screen): string[] {
   const { rows, cursor, foreground } = screen;
   const drawn = rows.map((runs, row) => runs.flatMap((run) => draw(run, row, screen)).join("\n"));
@@ -166,7 +166,7 @@ export function toSvg(screen: Screen, title: string): string {
 export interface Frame {
   screen: Screen;
   seconds: number;
-  /** The keys that led here, shown in the lower right corner. */
+  /** The keys that led to this frame. Shown in the lower right corner. */
   keys: string;
 }
 

@@ -1,5 +1,5 @@
-// Publishes the result of `make package`: pushes a commit to the branch `release`, its tag, and the source branch, all
-// or nothing. Writes the changes of the version to package/CHANGES.md.
+// Publishes the result of `make package`: pushes a new commit of the branch `release`, its tag, and the source branch.
+// If one of them cannot be pushed, pushes none. Writes the changelog of this version to package/CHANGES.md.
 // usage: node scripts/publish.mjs 1.2.3
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -22,14 +22,14 @@ const scratch = mkdtempSync(join(tmpdir(), "gb-publish-"));
 process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));
 const env = { ...process.env, GIT_INDEX_FILE: join(scratch, "index") };
 const git = (...words) => execFileSync("git", words, { cwd: root, env, encoding: "utf8" }).trim();
-/** @returns {string | undefined} the commit of a name, if there is one */
+/** @returns {string | undefined} the commit to which a tag or branch points, if it exists */
 const commitOf = (name) =>
   spawnSync("git", ["rev-parse", "--quiet", "--verify", `${name}^{commit}`], {
     cwd: root,
     encoding: "utf8",
   }).stdout.trim() || undefined;
 
-/** The section of this version in the changelog. */
+/** The text of the changelog about this version. */
 function changes() {
   const [, ...sections] = readFileSync(join(root, "CHANGELOG.md"), "utf8").split(/^## /m);
   const section = sections.find((section) => section.startsWith(`${version},`));

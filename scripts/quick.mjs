@@ -1,14 +1,17 @@
-// Runs the tests for changed files on one Neovim: `make quick`. Uses the uncommitted changes, or else those of the last
-// commit. `make test` runs all tests.
+// `make quick`: runs the tests for the files with uncommitted changes or, without such changes, for the files of the
+// last commit. Uses one Neovim. `make test` runs all tests.
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { build } from "esbuild";
 
-/** Maximum number of tests with Neovim, to stay below a minute. The others are listed. */
+/** Maximum number of tests with Neovim, so that a run takes less than a minute. Further tests are only listed. */
 const MAX_NEOVIM_TESTS = 5;
 
-/** Name patterns of the tests for a folder of lua/gemini-bridge, if they differ from the name of the folder. */
+/**
+ * The names of the tests for a folder of lua/gemini-bridge begin with the name of the folder or, for these folders,
+ * with one of these words.
+ */
 const TEST_NAMES = {
   bridge: "bridge|crash",
   disk: "unsafe-reload",
@@ -27,7 +30,7 @@ const testsIn = (folder) =>
     .filter((name) => name.endsWith(".test.ts"))
     .map((name) => join("test", folder, name));
 
-/** Tests without Neovim that import one of the files. */
+/** Finds the tests without Neovim that import one of the files, directly or indirectly. */
 async function importers(files) {
   const entryPoints = ["unit", "http", "scripts"].flatMap(testsIn);
   const options = { bundle: true, write: false, metafile: true, packages: "external", platform: "node" };
@@ -43,7 +46,7 @@ async function importers(files) {
   );
 }
 
-/** Tests with Neovim for a Lua file. Tests that mention its module, or have a similar name, come first. */
+/** Finds the tests with Neovim for a Lua file. The first ones mention its module, or have a similar name. */
 function testsOfLua(file) {
   const [, folder = "", path = ""] = /^lua\/gemini-bridge\/(\w+)\/(.*)\.lua$/.exec(file) ?? [];
   const module = `gemini-bridge.${folder}.${path.replaceAll("/", ".")}`;

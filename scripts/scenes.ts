@@ -8,9 +8,9 @@ interface Stage {
   model: Model;
   /** Starts the CLI in Neovim and waits until it has connected. */
   start(command: string): Promise<void>;
-  /** Waits until the CLI's terminal shows a text, or no longer shows it. */
+  /** Waits until the CLI's terminal shows a text or, if `wanted` is false, no longer shows it. */
   shows(text: string, wanted?: boolean): Promise<void>;
-  /** Adds the screen to the recording. Without a call, the scene is a still picture. */
+  /** Adds the screen to an animation. If a scene never calls this, it becomes a still picture of its end. */
   frame(seconds: number, keys?: string): Promise<void>;
 }
 
@@ -19,7 +19,7 @@ export interface Scene {
   /** Describes the picture to readers who cannot see it. */
   title: string;
   files: Readonly<Record<string, string>>;
-  /** Columns of the screen. */
+  /** Width of the screen (columns). */
   columns: number;
   play(stage: Stage): Promise<void>;
 }
@@ -53,7 +53,7 @@ const prompt = (text: string) =>
   `return require('gemini-bridge').send({ source = 'nothing', text = '${text}', submit = true })`;
 const PROMPT = prompt("Punctuation must not get into a slug.");
 
-/** A file with calls of the function that the agent renames. */
+/** Returns a file that calls the function that the agent renames. */
 const page = (name: string) => `import { slug } from "../slug";
 
 // The address of ${name}.
@@ -85,14 +85,17 @@ for (const name of ["news", "shop", "wiki", "blog", "home", "help"])
 for (const name of DOCUMENTS)
   PROJECT[`doc/${name}.md`] = `# The ${name}\n\nIts address is built by slug().\n`;
 
-/** Files that the agent does not write itself. */
+/** Files that change only by the agent's command. */
 const OTHERS: Record<string, string> = {};
 for (const name of LEGACY)
   OTHERS[`src/legacy/${name}.ts`] = `export const ${name} = (text: string) => encodeURI(text);\n`;
 
 const COMMAND = "rm -r src/legacy && mv src/slug.ts src/toSlug.ts";
 
-/** Keys on the page, their effect, seconds in the recording, and the number of hunks that the keys decide. */
+/**
+ * Keys that are typed on the page of changes, their effect, how long the picture stays, and how many hunks the keys
+ * decide.
+ */
 const DECISIONS: [keys: string, effect: string, seconds: number, decided: number | "all"][] = [
   ["s", "keep the hunk", 1.5, 1],
   ["x", "undo the hunk", 1.5, 1],
@@ -190,10 +193,10 @@ export const SCENES: Scene[] = [
   },
 ];
 
-/** Number of undecided hunks. */
+/** Lua code that returns the number of undecided hunks. */
 const UNDECIDED = "return require('gemini-bridge').status().changes.hunks";
 
-/** Whether the old lines are shown. */
+/** Lua expression: whether the old lines are shown. */
 const OLD_LINES = `(function()
   local namespace = vim.api.nvim_get_namespaces()["gemini-bridge.changes.old"]
   return namespace and #vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, {}) == 2

@@ -16,7 +16,7 @@ import { SCENES, type Scene } from "./scenes.ts";
 const LINES = 29;
 const TERMINAL_COLUMNS = 62;
 
-/** Colour schemes of readers, each with its own picture. */
+/** Each picture is drawn twice: for readers with a dark and with a light page. */
 const SCHEMES = [
   { background: "dark", theme: "Default", suffix: "" },
   { background: "light", theme: "Default Light", suffix: "-light" },
@@ -32,7 +32,7 @@ vim.api.nvim_set_hl(0, "StatusLine", { link = "Visual" })
 require("gemini-bridge").setup({ terminal = { size = ${TERMINAL_COLUMNS} }, extension = false })
 `;
 
-/** Returns all lines of the CLI's terminal. */
+/** Lua code that returns the text of the CLI's terminal. */
 const TERMINAL = `
 for _, buf in ipairs(vim.api.nvim_list_bufs()) do
   if vim.bo[buf].buftype == "terminal" then

@@ -5,15 +5,15 @@ import { SourceMap } from "node:module";
 import { relative, resolve } from "node:path";
 import { createInterface } from "node:readline";
 
-/** Stack frames of tap itself, which are left out. */
+/** Matches a stack frame of tap itself. Such lines are left out of failures. */
 const OF_TAP = /^\s+(\S+ \()?node_modules\/@tapjs\/.*:\d+\)?$/;
 
-/** Time that a process gets to end after the timeout of its tests (ms). */
+/** Time after the timeout of its tests at which a process that still runs is killed (ms). */
 const GRACE_MS = 420_000;
 
 /**
- * Runs a file and collects its failures. Uses tap's counts. Any other problem (an exit code, missing counts, a skipped
- * test) counts as at least one failure.
+ * Runs a file and returns tap's counts and its failures. Any other problem, such as an exit code, missing counts or a
+ * skipped test, counts as at least one failure.
  * @param {{ node: string, path: string, cwd: string, env: NodeJS.ProcessEnv, ids: { uid?: number, gid?: number } }}
  *   file
  * @returns {Promise<{ pass: number, fail: number, failures: string[], milliseconds: number }>}
@@ -54,12 +54,12 @@ export async function runFile({ node, path, cwd, env, ids }) {
   };
 }
 
-/** Cached source maps by bundle, because a map may have megabytes. @type {Map<string, SourceMap>} */
+/** Source maps by bundle. Cached, because parsing a map of some megabytes takes long. @type {Map<string, SourceMap>} */
 const maps = new Map();
 
 /**
- * Converts positions in bundles to positions in the sources. Node's --enable-source-maps would cost each process 0.2 s,
- * even without failures.
+ * Converts positions in bundles to positions in the sources. Node's --enable-source-maps is not used, because it would
+ * cost each process 0.2 s, even without failures.
  * @param {string} line
  * @param {string} root of the repository
  */

@@ -1,14 +1,14 @@
-// Runs tasks in parallel: as many as there are processors, and more while the processors are idle.
+// Runs tasks in parallel: one for each processor, and more while the processors are partly idle.
 import { availableParallelism, cpus } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Period for measuring how idle the processors are. */
+/** Interval between measurements of how idle the processors are. */
 const MEASURE_PERIOD_MS = 250;
 
 /** Maximum number of parallel tasks. With more, busy tests would slow each other down. */
 const MAX_TASKS = 4 * availableParallelism();
 
-/** Idle share of the processors above which another task is started. */
+/** Another task is started if the processors were idle for more than this share of the time. */
 const MIN_IDLE_SHARE = 0.1;
 
 /** @param {(() => Promise<void>)[]} pieces tasks to run in this order; none may reject */
@@ -26,12 +26,12 @@ export async function keepBusy(pieces) {
   await Promise.all(running);
 }
 
-/** Idle share of the processors, from 0 to 1. */
+/** Share of the time in which the processors were idle, from 0 to 1. */
 function idleShare(before, after) {
   return (after.idle - before.idle) / (after.all - before.all);
 }
 
-/** Times of all processors since the boot (ms). */
+/** Idle time and total time of all processors together, since the boot (ms). */
 function times() {
   const sum = { idle: 0, all: 0 };
   for (const { times } of cpus()) {

@@ -1,10 +1,10 @@
 // Runs the tests.
 // - test/nvim and test/e2e run on every Neovim of scripts/nvim.sh.
 // - test/outside and test/root are distributed over these Neovims.
-// - All others run once. Without arguments, tests of the host also run on the Nodes in .nodes.
+// - All others run once. Without arguments, tests of the host run once more, on the other Node versions in .nodes.
 // - All tests run as an ordinary user, except test/root, which runs only if root starts this script.
-// - Some files in test/outside need a program that npm ci does not install: see PROGRAMS.
-// The last line is "N passed, N failed".
+// - Some files in test/outside run only with a program that npm ci does not install: see PROGRAMS. The last line is "N
+// passed, N failed".
 // usage: node scripts/test.mjs [test file ...]
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
@@ -20,7 +20,7 @@ const named = process.argv.slice(2).map((file) => relative(root, resolve(file)))
 const isRoot = process.getuid?.() === 0;
 const ofRoot = (file) => file.startsWith("test/root/");
 const wanted = named.length > 0 ? named : allTests();
-/** Tests that need a program, with the environment variable that contains the path of the program. */
+/** Tests that need a program. The value is the environment variable that contains the program's path. */
 const PROGRAMS = {
   "test/outside/claude.test.ts": "CLAUDE_CODE",
   "test/outside/claude-beside.test.ts": "CLAUDE_CODE",
@@ -35,12 +35,14 @@ const needsNeovim = files.filter((file) => /^test\/(nvim|e2e)\//.test(file));
 const outside = files.filter((file) => file.startsWith("test/outside/") || ofRoot(file));
 const others = files.filter((file) => !needsNeovim.includes(file) && !outside.includes(file));
 
-/** Tests of Node itself, and one session with a real Neovim. They run on every Node. */
+/** Tests that run on every Node: those of Node itself, and one session with a real Neovim. */
 const ofNode = ["unit/cache", "unit/v8-flags", "nvim/node"].map((name) => `test/${name}.test.ts`);
-/** Tests of functions and HTTP. Few depend on the version of Node. Therefore each of them runs on one of the Nodes. */
+/**
+ * Tests of functions and HTTP. As few of them depend on the version of Node, each runs on only one of the other Nodes.
+ */
 const ofTheHost = others.filter((file) => /^test\/(unit|http)\//.test(file) && !ofNode.includes(file));
 
-/** Distributes a list over several binaries. @returns the part for the binary with this index */
+/** Distributes a list over several binaries. @returns the part for the binary with the index `place` */
 const inTurn = (all, several, place) => all.filter((_, number) => number % several.length === place);
 
 const bins = needsNeovim.length + outside.length > 0 ? neovims() : [];
@@ -57,13 +59,13 @@ for (const [index, bin] of bins.entries()) {
 }
 for (const [index, node] of nodes.entries()) {
   const on = `, Node ${versionOf(node)}`;
-  // A tenth of the random cases is enough to test Node itself.
+  // Runs a tenth of the random cases: all of them run on the Node that runs this script.
   const env = { FUZZ: "0.1" };
   for (const file of [...ofNode, ...inTurn(ofTheHost, nodes, index)])
     runs.push({ file, on, node, bin: bins[0], env });
 }
 
-/** The test files of each user, with their place and bundle. */
+/** One part for each user that runs tests (the ordinary user and root): test files, place and bundles. */
 const parts = [];
 function partOf(file) {
   return parts.find(({ files }) => files.includes(file));
@@ -80,12 +82,12 @@ async function run({ file, on, node, bin, env }, number) {
     ids: place.ids,
     env: {
       ...place.env,
-      // See test/support/contract.ts. Benchmarks do not set it.
+      // Checks calls as test/support/contract.ts describes. Benchmarks do not set this.
       CHECK_CONTRACT: "1",
       TAP_TIMEOUT: process.env.TAP_TIMEOUT ?? "180",
-      // Neovim starts the host with Node on PATH.
+      // Neovim starts the host with the Node that it finds on PATH.
       PATH: dirname(program) + delimiter + process.env.PATH,
-      // Node 20 parses these certificates at each start, which takes longer than everything else.
+      // Unset, because Node 20 parses these certificates at each start, which takes longer than the rest of the start.
       NODE_EXTRA_CA_CERTS: undefined,
       ...(bin && { NVIM_BIN: place.path(bin) }),
       ...env,
@@ -122,7 +124,10 @@ console.log(`\n# time=${Math.round(performance.now() / 1000)}s`);
 console.log(`${total.pass} passed, ${total.fail} failed`);
 process.exitCode = total.fail > 0 ? 1 : 0;
 
-/** Mixes busy tests (which start the CLI) with waiting tests (in Neovim) over the whole run. */
+/**
+ * Spreads the tests of each folder evenly over the run, so that tests that keep a processor busy (with a CLI) run
+ * beside tests that mostly wait (in Neovim).
+ */
 function mixed(runs) {
   const kind = ({ file }) => dirname(file);
   const count = new Map();
@@ -142,7 +147,7 @@ function versionOf(program) {
   return execFileSync(program, ["--version"], { encoding: "utf8" }).split("\n", 1)[0];
 }
 
-/** Nodes with other major versions than the running one. */
+/** Finds the installed Nodes with other major versions than the running one. */
 function otherNodes() {
   const major = (version) => Number.parseInt(version, 10);
   return ["20", "22", "24"]

@@ -15,7 +15,7 @@ export async function load(url, context, nextLoad) {
   const { code } = await transform(await readFile(sourcefile, "utf8"), {
     loader: "ts",
     format: "esm",
-    // The first version that supports `with { type: "json" }`.
+    // The first version of Node 20 that supports `with { type: "json" }`.
     target: "node20.10",
     sourcemap: "inline",
     sourcefile,

@@ -8,7 +8,10 @@ import { fileURLToPath } from "node:url";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const read = (file) => readFileSync(join(root, file), "utf8");
 
-/** The files, each with a pattern that captures the version and the text around it. */
+/**
+ * All places of the version: a file, and a pattern that captures the text before the version, the version, and the text
+ * after it.
+ */
 const PLACES = [
   ["package.json", /^( {2}"version": ")([^"]*)(")/m],
   ["package-lock.json", /^( {2}"version": ")([^"]*)(")/m],

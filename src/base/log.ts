@@ -1,4 +1,4 @@
-/** Writes the log file. Nothing may be written to standard output, which is the RPC channel. */
+/** Writes the log file. The log must not go to standard output, because that is the RPC channel. */
 import { appendFileSync, mkdirSync, renameSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { inspect } from "node:util";
@@ -12,7 +12,10 @@ const MAX_SIZE_BYTES = 1_000_000;
 /** Maximum number of lines that are buffered until the host knows the path of the log. */
 const MAX_BUFFERED_LINES = 100;
 
-/** Writes one line per message. Details are formatted with `inspect`. Never pass tokens or the content of files. */
+/**
+ * Each method writes one line: the message, and the details as formatted by `inspect`. Tokens and the content of files
+ * must not be logged.
+ */
 export interface Log extends Record<LogLevel, (message: string, ...details: unknown[]) => void> {
   /** Sets the file and the level, and writes the buffered lines. The file is created with the first line. */
   open(file: string, level: LogLevel): void;
@@ -49,11 +52,11 @@ export function createLog(): Log {
 function append(file: string, line: string): void {
   try {
     mkdirSync(dirname(file), { recursive: true });
-    // Checked for each line, because other Neovims write to the same file.
+    // Checks the size before each line, because other Neovims write to the same file.
     if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > MAX_SIZE_BYTES)
       renameSync(file, `${file}.old`);
     appendFileSync(file, line, { mode: 0o600 });
   } catch {
-    // A full disk or a read-only home must not take the bridge down.
+    // The disk may be full or the home read-only. The bridge must keep running.
   }
 }

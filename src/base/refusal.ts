@@ -1,9 +1,9 @@
-/** An error with a message for the user or the CLI. The messages of all other errors go only to the log. */
+/** An error whose message is shown to the user or the CLI. The messages of all other errors are only logged. */
 export class Refusal extends Error {
   override readonly name: string = "Refusal";
 }
 
-/** The message for the user. Errors other than a `Refusal` get a general message. */
+/** Returns a message for the user. For an error that is not a `Refusal`, this is a general message. */
 export function sentence(error: unknown): string {
   return error instanceof Refusal ? error.message : "the bridge failed; see :GeminiLog";
 }

@@ -1,12 +1,12 @@
-/** Splits long work into short slices, so that the host can answer other requests in between. */
+/** Interrupts long work every few milliseconds, so that the host can answer other requests in between. */
 import { setImmediate } from "node:timers/promises";
 
-/** Maximum duration of a slice. */
+/** Time after which the work is interrupted. */
 const SLICE_MS = 5;
 
 /**
- * Creates a function to call between two steps of the work. When the current slice is over, the function returns a
- * promise to await; until then, undefined.
+ * Creates a function that long work calls after each step. If it returns a promise, the work must await it: other
+ * requests are then answered. Otherwise, the work can continue at once.
  */
 export function createYielder(): () => Promise<void> | undefined {
   let end = performance.now() + SLICE_MS;

@@ -2,40 +2,40 @@
 import type { Agent } from "../contract/hooks.ts";
 import { type Author, authorOf } from "./file-change.ts";
 
-/** Maximum length of a prompt, which is shown as one line (UTF-16 units). */
+/** Maximum length of a stored prompt (UTF-16 units). Longer prompts are cut, because a prompt is shown in one line. */
 const MAX_PROMPT_LENGTH = 200;
 
-/** Maximum number of agents. The least recently active ones are forgotten. */
+/** Maximum number of agents. Those whose last turn began first are forgotten. */
 const MAX_AGENTS = 64;
 
-/** Maximum number of turns whose session is stored. */
+/** Maximum number of turns for which `sessionOf` knows the session. */
 const MAX_TURNS = 1_000;
 
 export interface Turn extends Author {
   readonly files: Set<string>;
-  /** Reasons why not all changes may be listed, each the end of a sentence. */
+  /** Reasons why changes may be missing. Each can be the end of a sentence. */
   readonly gaps: Set<string>;
 }
 
 export interface AgentTurns {
   begin(agent: Agent, prompt: string): void;
   authorOf(agent: Agent): Author;
-  /** The session of a turn, if this host knows it. */
+  /** Returns the session to which a turn belongs, if this host knows it. */
   sessionOf(turn: number): string | undefined;
-  /** The last turn of an agent of this profile. */
+  /** Returns the author of the last turn of any agent of this CLI. */
   latest(cli: string): Author;
   changed(agent: Agent, path: string): void;
   missed(agent: Agent, gap: string): void;
-  /** Ends a turn. @returns the files and gaps of the turn */
+  /** Ends the turn of an agent. @returns the files and gaps of the turn */
   end(agent: Agent): Pick<Turn, "files" | "gaps">;
-  /** Continues with the turns of an earlier host, by session. */
+  /** Continues with the turns of an earlier host. @param turns by session */
   restore(turns: ReadonlyMap<string, Turn>): void;
 }
 
 /** @param save stores a turn for the next host; undefined removes it */
 export function createAgentTurns(save: (session: string, turn: Turn | undefined) => void): AgentTurns {
   const turns = new Map<string, Turn>();
-  /** Sessions, by the start of the turn. */
+  /** Sessions by turn. A turn is identified by the time of its start. */
   const sessions = new Map<number, string>();
   let lastTurn = 0;
 
@@ -45,7 +45,7 @@ export function createAgentTurns(save: (session: string, turn: Turn | undefined)
 
   function begin(agent: Agent, prompt: string): Turn {
     turns.delete(agent.session);
-    // Two turns with the same time would be shown as one.
+    // The time identifies the turn, so that no two turns may have the same.
     lastTurn = Math.max(Date.now(), lastTurn + 1);
     const turn = { cli: agent.cli, turn: lastTurn, prompt: shorten(prompt), ...nothing() };
     turns.set(agent.session, turn);

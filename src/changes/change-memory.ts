@@ -1,4 +1,4 @@
-/** Stores the changes of this Neovim for the next host, without the text of files that are not shared. */
+/** Stores the changes of this Neovim for the next host. Stores no text of files that are not shared. */
 import { join } from "node:path";
 import * as z from "zod";
 import type { Log } from "../base/log.ts";
@@ -36,16 +36,16 @@ export interface ChangeMemory {
   save(change: FileChange): void;
   forget(path: string): void;
   await(awaited: readonly PendingEdits[]): void;
-  /** Stores the turn of a session; undefined removes it. */
+  /** Stores the turn of a session, or removes it if `turn` is undefined. */
   saveTurn(session: string, turn: Turn | undefined): void;
   readonly commands: CommandMemory;
   /** Returns the data stored by an earlier host. */
   load(): Promise<Saved>;
-  /** Takes over the changes of these files from Neovims that have ended. */
+  /** Takes over changes that were left by Neovims that have ended. @param isWanted chooses the files */
   takeLeft(isWanted: (path: string) => boolean): Promise<FileChange[]>;
-  /** Whether the text of a file may be stored: false if the file is, or may be, excluded from sharing. */
+  /** Whether the text of a file may be stored. False if the file is excluded from sharing, or if this is not known. */
   mayKeep(path: string): boolean;
-  /** Resolves when everything is stored. May run twice. */
+  /** Resolves when everything is stored. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -58,7 +58,7 @@ const place = {
   turn: z.number(),
 };
 
-/** Lines with hunks, as in {@link Piece}. */
+/** The stored form of a `Piece` of edits-to-hunks.ts: lines with hunks. */
 const SavedPiece = z.object({
   lines: z.array(z.string()),
   hunks: z.array(z.object({ ...place, old: z.array(z.string()) })),
@@ -66,7 +66,7 @@ const SavedPiece = z.object({
 
 const author = { cli: z.string(), turn: z.number(), prompt: z.string() };
 
-/** Texts have one character for each byte. */
+/** In the texts, each character stands for one byte. */
 const SavedChange = z.object({
   path: z.string(),
   before: z.enum(["absent", "known", "unknown"]),
@@ -99,23 +99,23 @@ const SavedAwaited = z.object({
   awaited: z.array(z.object({ agent: SavedAgent, paths: z.array(z.string()) })),
 });
 
-/** Keys of the values that do not belong to a single file. */
+/** Keys under which the journal stores values that do not belong to a single file. The other keys are paths. */
 const AWAITED = "awaited";
 const turnKey = (session: string) => `turn ${session}`;
 
-/** Time for which the verdict of ignore files is cached. */
+/** For this time, it is not checked again whether ignore files have changed. */
 const VERDICT_CACHE_TIME_MS = 1_000;
 
 /**
- * Delay from the first change of a turn until the turn is stored, because each changed file changes the turn. A new
- * turn is stored at once, so that its prompt is not lost in a crash.
+ * Delay between a change of a turn and storing it. Each changed file changes the turn, so that several changes are
+ * stored together. A new turn is stored without this delay, so that a crash does not lose its prompt.
  */
 const TURN_DELAY_MS = 200;
 
 interface ChangeMemoryOptions {
   /** A directory for files that only the user may change. */
   directory: string;
-  /** Unique id of this Neovim, which is never used again. */
+  /** Id of this Neovim process. No other process ever gets the same id. */
   instance: string;
   /** Patterns of files that are not shared. */
   exclude: readonly string[];
@@ -128,7 +128,7 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
   const left = createLeftChanges(own, journal);
   const files = createFiles({ judgesMissing: true });
   let cached: { verdictOf: SharingSnapshot; at: number } | undefined;
-  /** Turns that must still be stored. */
+  /** Turns that have changed since they were stored. By session. */
   const turns = new Map<string, Turn>();
   let turnsDue: NodeJS.Timeout | undefined;
 
@@ -199,7 +199,7 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
     async takeLeft(isWanted) {
       const values = await left.take((path) => isWanted(path) && mayKeep(path));
       const changes = values.flatMap((value) => SavedChange.safeParse(value).data ?? []);
-      // Drops files that no agent had written before Neovim ended.
+      // Drops files that an agent was only about to change when Neovim ended.
       for (const change of changes.filter((one) => !isChanged(one))) journal.remove(change.path);
       return changes.filter(isChanged);
     },

@@ -1,4 +1,7 @@
-/** Stores the files that agents change: their changes, the agents that are editing them, and what Neovim shows. */
+/**
+ * Stores the files that agents change. For each file: its change, the agents that are editing it, and what Neovim
+ * shows.
+ */
 import { isDeepStrictEqual } from "node:util";
 import type { ShownChange } from "../contract/changes.ts";
 import type { Agent } from "../contract/hooks.ts";
@@ -9,14 +12,16 @@ import { createFileWatch } from "../system/file-watch.ts";
 import type { ChangeMemory, Saved } from "./change-memory.ts";
 import { type Author, beginChange, type FileChange, isChanged, shown } from "./file-change.ts";
 
-/** Maximum total length of all texts (characters). The text of further files is not stored. */
+/** Maximum total length of all texts (characters). When it is reached, the texts of further files are not stored. */
 const MAX_TEXT_LENGTH = 64 * 1024 * 1024;
 const FULL = "too many other changes are unreviewed; after you keep some, later changes can be undone";
 
-/** Delay of the report of counts, because each file of a turn changes them. */
+/**
+ * Delay before the counts are reported. An agent often changes several files at once, and these are reported together.
+ */
 const REPORT_DELAY_MS = 50;
 
-/** Reason for an update: an agent has just changed the file, or the user has decided. */
+/** Why a change is updated: an agent has just changed the file (`agent`), or the user has decided (`decision`). */
 interface Cause {
   readonly agent?: Agent;
   readonly decision?: "kept" | "undone";
@@ -24,29 +29,29 @@ interface Cause {
 
 export interface ChangedFiles {
   get(path: string): FileChange | undefined;
-  /** Changed files, in the order of their first change. */
+  /** Returns the changed files, in the order of their first change. */
   all(): FileChange[];
-  /** Changed files, and files that an agent may be about to change. */
+  /** Returns the changed files, and the files that an agent may be about to change. */
   known(): FileChange[];
-  /** Stores the current change of a file and shows it. */
+  /** Stores the change of a file in its current state, and shows it in Neovim. */
   set(change: FileChange, cause?: Cause): void;
-  /** Records that an agent's tool is about to change the file. */
+  /** Records that a tool of the agent is about to change the file. */
   await(agent: Agent, path: string): void;
-  /** Records that this tool has ended. */
+  /** Records that a tool for which `await` was called has ended. */
   arrived(agent: Agent, path: string): void;
-  /** Files that this agent may be about to change. */
+  /** Returns the files that this agent may be about to change. */
   awaitedBy(agent: Agent): string[];
-  /** Ends all edits that this agent has begun. */
+  /** Forgets all edits that this agent has begun: `awaitedBy` is then empty. */
   abandon(agent: Agent): void;
-  /** Returns an agent that is about to change the file, if there is one. @param except an agent that does not count */
+  /** Returns an agent that is about to change the file, if there is one. @param except an agent to ignore */
   awaitingAgent(path: string, except?: Agent): Agent | undefined;
-  /** Sets whether agents work. If so, Neovim reports each write of the user. */
+  /** Sets whether any agent is working. While one is, Neovim reports each file that the user writes. */
   follow(areAtWork: boolean): void;
-  /** Creates the change of a file that is not stored yet, from its state before an agent's edit. */
+  /** Creates a change without storing it. @param found the file before the agent's edit */
   begin(path: string, found: FileState, author: Author): FileChange;
-  /** Continues with the files of an earlier host. @returns files that no agent is editing */
+  /** Continues with the files of an earlier host. @returns those that no agent is editing */
   restore(saved: Pick<Saved, "changes" | "awaited">): FileChange[];
-  /** Stops watching the disk. May run twice. */
+  /** Stops watching the disk. Idempotent. */
   close(): void;
 }
 
@@ -56,14 +61,14 @@ interface ChangedFilesOptions {
   /** Called with files that may have changed on disk. */
   look: (paths: ReadonlySet<string>) => void;
   agentWrote(path: string, agent: Agent): void;
-  /** Called with the counts, with a delay. */
+  /** Called some time after the counts have changed. */
   report(counts: NonNullable<Status["changes"]>): void;
 }
 
 export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
   const { bridge, memory } = options;
   const files = new Map<string, FileChange>();
-  /** Length of the texts of each file (characters). */
+  /** Total length of the texts of each file (characters). */
   const sizes = new Map<string, number>();
   let total = 0;
   /** Changes as Neovim shows them. */
@@ -73,7 +78,10 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
   const watch = createFileWatch(options.look);
   let areAtWork = false;
   let reporting: NodeJS.Timeout | undefined;
-  /** Whether Neovim reports the user's writes. Undefined at first, because an earlier host may have set it. */
+  /**
+   * Whether Neovim reports the files that the user writes. Undefined until this host sets it, because an earlier host
+   * may have set it to either value.
+   */
   let following: boolean | undefined;
 
   const awaitingAgent = (path: string, except?: Agent) =>
@@ -99,7 +107,10 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
     count(change.path, sizeOf(change));
   }
 
-  /** Removes a file that is no longer needed, and updates whether Neovim reports the user's writes. */
+  /**
+   * Forgets the file if it has no change and no agent is editing it. Then updates what is watched: this file, and the
+   * user's writes in Neovim.
+   */
   function tidy(path: string): void {
     const change = files.get(path);
     if (change && !isChanged(change) && !awaitingAgent(path)) {
@@ -184,7 +195,7 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
       return beginChange(path, fits ? found : { ...unknown(FULL), version: found.version }, author);
     },
     restore(saved) {
-      // Agents may already have begun further edits.
+      // Adds the earlier edits to those that agents have begun since this host started.
       for (const { agent, paths } of saved.awaited) for (const path of paths) beginEdit(agent, path);
       remember();
       for (const change of saved.changes) {

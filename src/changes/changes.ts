@@ -1,5 +1,6 @@
 /**
- * Tracks changes that agents make without a review: finds them after each tool, shows them, and keeps or undoes them.
+ * Tracks changes that agents make without a review. Finds them each time a tool has run, shows them, and keeps or
+ * undoes them as the user decides.
  */
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -29,35 +30,38 @@ import { createStaging } from "./staging.ts";
 import { createUndoNotes } from "./undo-notes.ts";
 import { candidatesAt, isBelow } from "./work-tree.ts";
 
-/** Timeout for Lua, which cannot answer while Neovim shows a prompt. */
+/** How long to wait for an answer of Lua. Lua cannot answer while Neovim shows a prompt. */
 const LUA_TIMEOUT_MS = 200;
 
-/** Maximum time without a host during an edit or command. After a longer time, others have probably changed files, too. */
+/**
+ * Maximum time without a host during an edit or command. After a longer time, changes are not attributed to that edit
+ * or command, because others have probably changed files, too.
+ */
 const MAX_ABSENCE_MS = 10_000;
 
 export interface Changes {
   /**
-   * Handles a hook event. Never rejects.
-   * @param begun aborted when the tool begins, even if the host has not read the tool's files yet
-   * @returns when the tool may begin
+   * Called for each event of a hook. Never rejects.
+   * @param begun aborted when the tool begins. The tool may begin before the host has read the tool's files
+   * @returns a promise that resolves when the tool may begin
    */
   listener(event: AgentEvent, begun?: AbortSignal): Promise<void>;
   /**
-   * Handles that the user has accepted texts of a file, given by their hashes. Writing such a text is not an unreviewed
-   * change.
+   * Called when the user has accepted a proposal for a file. If a text with one of these hashes is written to the file,
+   * this is not an unreviewed change.
    */
   agreed(path: string, hashes: readonly string[]): void;
   /**
-   * Returns the text that tells an agent what the user has undone. The next call returns only what was undone since.
+   * Returns a text that tells an agent what the user has undone since the last call.
    */
   undone(agent: Agent): string | undefined;
-  /** Handles that the last client of a CLI has left. */
+  /** Called when the last client of a CLI has disconnected. */
   left(cli: string): Promise<void>;
-  /** Handles the opening of directories in Neovim. */
+  /** Called when directories are opened in Neovim. */
   opened(directories: readonly string[]): Promise<void>;
   readonly history: History;
   readonly handlers: Pick<EventHandlers, keyof typeof changeEvents>;
-  /** Stops watching the disk. Resolves when the next host can continue. May run twice. */
+  /** Stops watching the disk. Resolves when everything is stored for the next host. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -129,7 +133,10 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
   let last: Promise<void> = Promise.resolve();
   const yieldIfDue = createYielder();
 
-  /** Runs functions one after the other, because each updates the state that the next one compares with the disk. */
+  /**
+   * Runs functions one after the other. They must not overlap, because each compares the disk with the state that the
+   * one before has updated.
+   */
   function enqueue(run: () => void | Promise<void>): Promise<void> {
     const done = last.then(run).catch((error: unknown) => {
       if (error instanceof Refusal) bridge.tell("message", { level: "warn", text: error.message });
@@ -139,7 +146,7 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
     return done;
   }
 
-  /** Runs a function after the unfinished work of ended agents is complete. */
+  /** Runs a function, but first completes the edits and commands of agents that have ended. */
   function enqueueAfterGone(run: () => Promise<void>): Promise<void> {
     void tracker.resolveGone();
     return enqueue(run);
@@ -158,38 +165,41 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
     await wroteHere(path, now);
   }
 
-  /** Compares the files with the disk after a time in which they were not watched. */
+  /** Compares all changed files with the disk, for example after a time in which they were not watched. */
   async function refresh(): Promise<void> {
     await lookAgain(new Set(files.all().map(({ path }) => path)));
     await staging.keep();
   }
 
-  /** Handles files that have changed on disk. While a command runs, nothing is done: the command may be the author. */
+  /**
+   * Called with files that have changed on disk. Does nothing while a command runs, because the command may have
+   * changed them.
+   */
   async function lookAgain(paths: ReadonlySet<string>): Promise<void> {
     if (areCommandsRunning()) return;
     for (const path of paths) if (!files.awaitingAgent(path)) await syncPath(path);
   }
 
-  /** Compares a file with the disk, although no write was reported. */
+  /** Updates the change of a file with the state on disk, in case the file was written and nobody has reported it. */
   async function syncPath(path: string): Promise<void> {
     const change = files.get(path);
     if (!change || (await versionAt(path)) === change.version) return;
     const wereRunning = areCommandsRunning();
     const now = await readStableState(path);
-    // If an agent has begun an edit or a command meanwhile, the event of that tool compares the file.
+    // If an agent has begun an edit or a command meanwhile, the file is compared when that edit or command ends.
     if (files.awaitingAgent(path) || areCommandsRunning() !== wereRunning) return;
     if (now.kind === "absent" && change.exists && !wereRunning) await followRename(change);
     tracker.catchUp(change, now);
   }
 
-  /** Lists the change under the new name of its file. */
+  /** If the file was renamed, lists its change under the new name. */
   async function followRename(change: FileChange): Promise<void> {
     const name = await findRenamed(change, (await openPlaces())?.files ?? []);
     if (name !== undefined && !files.get(name))
       files.set(follow({ ...change, path: name }, await readState(name)));
   }
 
-  /** Handles that the user or an undo has written a file. */
+  /** Called when the user has written a file, or an undo has restored it. */
   async function wroteHere(path: string, now: FileState): Promise<void> {
     tracker.settled(path, now);
     const change = files.get(path);
@@ -211,7 +221,7 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
 
   const resumed = resume();
 
-  /** Takes over the changes that ended Neovims have left in these directories. */
+  /** Takes over the changes in these directories that were left by Neovims that have ended. */
   async function takeLeft(open: readonly string[], noteCount: number): Promise<void> {
     const roots = await Promise.all(open.map(realPath));
     const isWanted = (path: string) => !files.get(path) && roots.some((root) => isBelow(path, root));
@@ -244,7 +254,10 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
     });
   }
 
-  /** Reads a file that the user has written, so that it is not attributed to a running command. */
+  /**
+   * Reads a file that the user has written. Its state is recorded at once, so that the write is not attributed to a
+   * running command.
+   */
   async function readWrittenFile(named: string): Promise<{ path: string; now: FileState }> {
     const path = await realPath(named);
     const now = await readState(path);
@@ -296,8 +309,8 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
 
 /**
  * Finds the new name of a changed file that the user has renamed.
- * @param openFiles paths of the files that are open in Neovim; searched in addition to the file's folder
- * @returns undefined if the file was not found, or was changed at the same time
+ * @param openFiles files that are open in Neovim, which are searched as well as the folder of the file
+ * @returns undefined if the file was not found, or was also changed
  */
 async function findRenamed(
   { path, version }: Pick<FileChange, "path" | "version">,

@@ -1,4 +1,4 @@
-/** Compares files after a shell command with the snapshot before it. */
+/** Finds the files that a shell command has changed: compares them with the snapshot from before the command. */
 import type { Stats } from "node:fs";
 import { basename } from "node:path";
 import {
@@ -28,7 +28,10 @@ import {
   untrackedFiles,
 } from "./work-tree.ts";
 
-/** Maximum number of listed files. A command that changes more has replaced the work tree as a whole. */
+/**
+ * Maximum number of files that are listed for a command. A command that changes more, such as a checkout, is not listed
+ * by file.
+ */
 const MAX_LISTED_CHANGES = 5_000;
 
 /** Maximum size of earlier contents requested from Git (bytes). */
@@ -44,15 +47,21 @@ export interface Touched {
 
 interface Comparison {
   readonly touched: readonly Touched[];
-  /** Reasons why changes may be missing, each the end of a sentence. */
+  /** Reasons why changes may be missing. Each can be the end of a sentence. */
   readonly gaps: readonly string[];
 }
 
 interface ComparisonOptions {
   readonly snapshot: Snapshot;
-  /** States of files that others have written since the snapshot, by absolute path. */
+  /**
+   * Files that somebody other than the command has written since the snapshot: their states after these writes, by
+   * absolute path.
+   */
   readonly settled: ReadonlyMap<string, FileState>;
-  /** Inodes of files whose bytes before the command are known, in addition to those that the comparison finds. */
+  /**
+   * Files whose content before the command is known, in addition to those that the comparison finds. Identified by
+   * inode, because the command may have renamed them.
+   */
   readonly noticed: ReadonlySet<number>;
   readonly scope: Scope;
   readonly readIndex: ReadIndex;
@@ -71,8 +80,8 @@ interface Changed {
 /** A file that existed before the command. */
 interface Earlier extends Touched {
   /**
-   * Inode of the file, if the file is no longer at its path. A file with this inode at another path is the renamed
-   * file, or a new file that reuses the inode.
+   * Inode of the file, if the file is no longer at its path. If a file at another path has this inode, it is the same
+   * file after a rename, or a new file that has got the freed inode.
    */
   readonly goneInode?: number | undefined;
 }
@@ -103,7 +112,8 @@ export async function compare({
   if (made.length > MAX_LISTED_CHANGES) gaps.add(`a command created ${made.length} files`);
   const all = [...earlier, ...(made.length > MAX_LISTED_CHANGES ? [] : made)];
   const real = await areReal(all.map(({ path }) => path));
-  // A file whose folder was replaced by a symbolic link is gone. A file that was below a link is not compared.
+  // Paths below a symbolic link are left out, with one exception: if the command has replaced a folder by a link, the
+  // files that were in the folder are listed as gone.
   const wasReal = ({ before }: Touched, i: number) => i < earlier.length && before.version !== BELOW_LINK;
   return { touched: all.filter((one, i) => real[i] || wasReal(one, i)), gaps: [...gaps] };
 }
@@ -127,7 +137,7 @@ interface TreeOptions extends Pick<ComparisonOptions, "scope" | "readIndex"> {
 
 interface TreeComparison {
   readonly changed: readonly Earlier[];
-  /** Absolute paths of files that were not in the index before the command, and are tracked or untracked now. */
+  /** Absolute paths of files that are in the index or untracked now, and were not in the index before the command. */
   readonly names: readonly string[];
   readonly gaps: readonly string[];
 }
@@ -158,7 +168,7 @@ function versionIn(found: Found): string {
   return typeof found === "object" ? versionOf(found) : (found ?? ABSENT.version);
 }
 
-/** Finds files that matched the index before the command, and do not match now. */
+/** Finds files that differ from the index, and matched it before the command. */
 async function changedEntries(
   tree: TreeSnapshot,
   since: number,
@@ -172,7 +182,8 @@ async function changedEntries(
       const stats = typeof found === "object" ? found : undefined;
       if ((stats && entry.isSame(stats)) || !isNew(pathIn(tree, entry.name))) return;
       const isKnown = at < tree.looked;
-      // A file that was not checked before the command may have differed from the index for a long time.
+      // If the file was not checked before the command, it may have differed from the index even then. Takes it only if
+      // its ctime shows that it was changed since.
       if (isKnown || (stats && stats.ctimeMs >= since))
         changed.push({ entry, found, isKnown, mode: tree.modes[at] ?? entry.mode });
     },
@@ -180,7 +191,7 @@ async function changedEntries(
   return changed;
 }
 
-/** Finds files that were not in the index before the command, and are tracked or untracked now. */
+/** Finds files that are in the index or untracked now, and were not in the index before the command. */
 function newNames(tree: TreeSnapshot, index: GitIndex | undefined, untracked: readonly string[]): string[] {
   const isSame = index === undefined || index === tree.index;
   if (isSame && untracked.length === 0) return [];
@@ -193,11 +204,14 @@ function goneInode(before: number, found: Found): number | undefined {
   return typeof found === "object" && inodeOf(found) === before ? undefined : before;
 }
 
-/** Files that were at their paths before the command and are not there any more. */
+/** Files that are no longer at the paths that they had before the command. They may have been renamed. */
 interface Renamed {
-  /** Inodes of the files whose bytes are known. */
+  /** Inodes of the files whose earlier bytes are known. */
   readonly known: ReadonlySet<number>;
-  /** Versions of the other files, see {@link withoutRename}: a new file may reuse an inode, but not a version. */
+  /**
+   * The other files, identified by {@link withoutRename} of their versions, because a new file may have got the inode
+   * of a deleted one.
+   */
   readonly unknown: ReadonlySet<string>;
 }
 
@@ -226,8 +240,8 @@ async function newFiles(paths: readonly string[], since: number, renamed: Rename
 }
 
 /**
- * Returns the state before the command for a path that was not in the snapshot. The state is "unknown" if the file may
- * be the only copy of its bytes, such as a moved file that Git ignored, so that undo does not delete the file.
+ * Returns the state before the command of a path that is not in the snapshot. If the file may be the only copy of its
+ * bytes, such as a renamed file that Git had ignored, the state is "unknown", so that an undo does not delete the file.
  * @returns undefined if the file has not changed
  */
 function beforeNew(found: Stats, since: number, { known, unknown: others }: Renamed): FileState | undefined {
@@ -242,8 +256,8 @@ function isAttributes(name: string): boolean {
 }
 
 /**
- * Adds the bytes from before the command, as far as Git has them.
- * @param isConverted whether Git's conversion of the bytes may have changed
+ * Adds the bytes that the files had before the command, if Git can provide them.
+ * @param isConverted whether a .gitattributes file has changed: Git may then convert bytes in another way than before
  */
 async function withBytes(
   tree: TreeSnapshot,

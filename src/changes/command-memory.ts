@@ -1,4 +1,7 @@
-/** Stores running shell commands with their snapshots, so that the next host can compare the files when they end. */
+/**
+ * Stores the running shell commands and their snapshots. If the host is restarted during a command, the next host can
+ * then compare the files when the command ends.
+ */
 import * as z from "zod";
 import { createYielder } from "../base/work-slices.ts";
 import type { Agent } from "../contract/hooks.ts";
@@ -7,11 +10,11 @@ import type { Snapshot, StoredSnapshot } from "./command-snapshot.ts";
 import type { Journal } from "./journal.ts";
 import { storedTree } from "./tree-snapshot.ts";
 
-/** Maximum length of the stored texts of a command (characters). */
+/** Maximum total length of the texts that are stored for a command (characters). */
 const MAX_TEXT_LENGTH = 4 * 1024 * 1024;
 const NOT_STORED = "the bridge was restarted during the command, and the earlier bytes were not stored";
 
-/** Maximum length (characters) and number of files of one stored value. */
+/** Limits of one part of a snapshot: length of the texts (characters), and number of files. */
 const MAX_PART_LENGTH = 512 * 1024;
 const MAX_PART_FILES = 2_000;
 
@@ -38,11 +41,11 @@ type SavedFileState = z.infer<typeof SavedFileState>;
 const SavedStart = z.object({
   agent: SavedAgent,
   command: z.string(),
-  /** The open directories. */
+  /** The directories that were open in Neovim. */
   directories: z.array(z.string()),
 });
 
-/** A snapshot without its files, which are stored in parts. */
+/** A snapshot without its files, which are stored separately, in parts. */
 const SavedSnapshot = z.object({
   since: z.number(),
   gaps: z.array(z.string()),
@@ -69,7 +72,10 @@ const SavedCommand = z.object({
 });
 const SavedPart = z.object({
   commandId: z.string(),
-  /** Absent if `files` is one file that somebody other than the command has written since the snapshot. */
+  /**
+   * Number of the part. Absent if the value is not a part of the snapshot: `files` then contains one file that somebody
+   * other than the command has written since.
+   */
   part: z.number().optional(),
   files: z.array(SavedFileState),
 });
@@ -82,14 +88,14 @@ interface StartedCommand {
 
 export interface RestoredCommand extends StartedCommand {
   readonly id: string;
-  /** Absent if the earlier host ended before the snapshot was stored completely. */
+  /** Undefined if the earlier host ended before it had stored the whole snapshot. */
   readonly snapshot?: StoredSnapshot | undefined;
   readonly files: Map<string, FileState>;
 }
 
 export interface CommandMemory {
   begin(id: string, start: StartedCommand): void;
-  /** Stores the snapshot of a command in the background, unless the command is forgotten meanwhile. */
+  /** Stores the snapshot of a command in the background. Stops if `forget` is called for the command. */
   save(id: string, start: StartedCommand, snapshot: Snapshot): Promise<void>;
   /** Stores the state of a file that somebody other than the command has written. */
   settled(id: string, path: string, now: FileState): void;
@@ -101,7 +107,7 @@ export function createCommandMemory(
   journal: Pick<Journal, "save" | "remove">,
   mayKeep: (path: string) => boolean,
 ): CommandMemory & { restore(values: readonly unknown[]): RestoredCommand[] } {
-  /** For each command: the keys of its stored values, and the remaining length that may be stored (characters). */
+  /** For each command: the keys of its stored values, and how many characters of text may still be stored. */
   const stored = new Map<string, { keys: Set<string>; room: number }>();
 
   function put(id: string, key: string, value: object): void {

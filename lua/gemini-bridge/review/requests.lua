@@ -16,7 +16,8 @@ local M = {}
 
 local last_id = 0
 
---- Tells the user about a new review. The message fits in one line, so that Neovim does not ask to press ENTER.
+--- Tells the user about a new review. The message fits in one line: after a longer message, Neovim would wait for
+--- ENTER.
 ---@param review gemini_bridge.Review
 local function announce(review)
   local waiting = #records.pending() - 1
@@ -82,19 +83,19 @@ function M.update(params)
   staleness.update(open_review(params.id), params.stale)
 end
 
---- Messages about reviews that end without a decision, by reason.
+--- Messages about reviews that end without a decision. The keys are the reasons.
 local TEXTS = {
   cancelled = "%s has cancelled its edit: the review of %s was closed.",
   disconnected = "%s is gone: the review of %s was closed.",
 }
 
---- Closes a review without an outcome.
+--- Closes a review without a decision of the user.
 ---@param params gemini_bridge.calls.diff_close
 ---@return { content: string } # Text of the proposal.
 function M.close(params)
   local review = open_review(params.id)
   local content = records.content(review)
-  -- In these cases, the CLI receives the text or has written it: the user's edits are not lost.
+  -- The CLI receives the text ("cli") or has already written it ("written"), so the user's edits are not lost.
   local is_delivered = params.reason == "cli" or params.reason == "written"
   decision.close(review, is_delivered and content or nil)
   local text = TEXTS[params.reason]
@@ -104,7 +105,7 @@ function M.close(params)
   return { content = content }
 end
 
---- Closes all reviews without an outcome.
+--- Closes all pending reviews without a decision of the user.
 ---@param reason "disconnected"|"stopped"
 function M.close_all(reason)
   for _, review in ipairs(vim.list_slice(records.pending())) do
@@ -112,7 +113,7 @@ function M.close_all(reason)
   end
 end
 
---- Returns the review whose proposal or original is in the current window.
+--- Returns the review to which the current window belongs.
 ---@param reviews gemini_bridge.Review[]
 ---@return gemini_bridge.Review?
 local function current_review(reviews)

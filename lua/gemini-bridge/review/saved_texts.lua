@@ -11,10 +11,10 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Maximum total size of the saved texts. The newest is kept even if it is larger.
+--- Maximum total size of the saved texts. The newest text is kept even if it alone exceeds this size.
 local MAX_SIZE_BYTES = 8 * 1024 * 1024
---- Delay from an edit of a saved text until it is saved again. |VimLeavePre| is too late if a signal ends Neovim, and
---- does not fire after `:noautocmd qall`.
+--- Delay between an edit of a saved text and saving it again. Saving only at |VimLeavePre| could lose edits: the event
+--- does not fire after `:noautocmd qall` or when a signal kills Neovim.
 local SAVE_DELAY_MS = 200
 
 local PREFIX = "gemini://kept/"
@@ -25,7 +25,7 @@ local PREFIX = "gemini://kept/"
 ---@field text string
 ---@field deleted? boolean The user has deleted the buffer: `restore` must not open it again.
 
---- Texts that this Neovim has saved or loaded, by id. Available even if the files cannot be written.
+--- Texts that this Neovim has saved or loaded, by id. Kept in memory too, because writing the files may fail.
 ---@type table<integer, gemini_bridge.KeptText>
 local own = {}
 
@@ -118,7 +118,8 @@ end
 ---@param kept gemini_bridge.KeptText
 ---@return string
 local function buffer_name(kept)
-  -- Only the id identifies the text. Replaces characters that |:edit| would expand in the name of the file.
+  -- Replaces characters that |:edit| would expand. The changed name does no harm, because only the id identifies the
+  -- text.
   return PREFIX .. kept.id .. "/" .. vim.fs.basename(kept.path):gsub("[^%w._\128-\255-]", "_")
 end
 
@@ -157,7 +158,7 @@ local function open(kept)
   return ":edit " .. name
 end
 
---- Saves a text. Call only while buffers may be changed.
+--- Saves a text, and loads it into a hidden buffer. Must not be called under |textlock|.
 ---@param file string Absolute path of the file that the text was for.
 ---@param content string
 ---@return string command Command that shows the text.
@@ -165,7 +166,7 @@ function M.keep(file, content)
   return open(add(file, content))
 end
 
---- Fills a buffer that has the name of a saved text (BufReadCmd).
+--- Called for BufReadCmd: fills a buffer that has the name of a saved text.
 ---@param args { buf: integer, match: string }
 function M.read(args)
   local id = tonumber(args.match:match("^gemini://kept/(%d+)")) or 0

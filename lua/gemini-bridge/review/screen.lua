@@ -36,8 +36,8 @@ function M.park(review)
   M.close(review)
 end
 
---- Returns the windows of a pending review. Parks the review if its windows were closed without an event, as with
---- |:noautocmd|.
+--- Returns the windows of a pending review. Parks the review first if its windows are gone: closing them with
+--- |:noautocmd| fires no event.
 ---@param review gemini_bridge.Review
 ---@return gemini_bridge.View?
 local function windows(review)
@@ -47,8 +47,8 @@ local function windows(review)
   return review.view
 end
 
---- Whether the current tab page already shows a review. With a second one, Neovim would compare all four windows with
---- each other.
+--- Whether the current tab page already shows a review. With a second review, Neovim would compare all four windows
+--- with each other.
 local function is_taken()
   local tab = vim.api.nvim_get_current_tabpage()
   return config.get().diff.layout ~= "tab"
@@ -77,7 +77,7 @@ local function show(review)
   proposal.replace_wiped_original(review)
   local ok, opened = pcall(open_windows.open, review.buffers, config.get().diff.layout)
   if not ok then
-    -- This tab page may have no room for two more windows.
+    -- This tab page may have no room for more windows. Tries a new tab page.
     ok, opened = pcall(open_windows.open, review.buffers, "tab")
   end
   if not ok then
@@ -92,7 +92,7 @@ local function show(review)
   M.scroll_to_first_hunk(review)
 end
 
---- Shows the waiting reviews that have room.
+--- Shows each waiting review for which the current tab page has room.
 function M.show_waiting()
   scheduler.now(function()
     for _, review in ipairs(records.pending()) do
@@ -121,7 +121,7 @@ function M.enter(review)
     if not shown or here == shown.proposal then
       return
     end
-    -- The user may have split the proposal's window, and closed the first one.
+    -- The user may have split the proposal's window and closed the first of the two windows.
     local win = vim.api.nvim_win_is_valid(shown.proposal) and shown.proposal
       or vim.fn.win_findbuf(review.buffers.proposal)[1]
     shown.origin = here

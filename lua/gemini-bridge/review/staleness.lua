@@ -1,5 +1,5 @@
---- Detects changes of a file during its review. The host watches the disk and reports stale reviews. This module
---- reports the user's edits to the host, and checks the disk in the tick of a decision.
+--- Detects changes of a file during its review. The host watches the disk and reports stale reviews. This module tells
+--- the host about the user's edits, and checks the disk once more when the user decides.
 local channel = require("gemini-bridge.bridge.channel")
 local hunk_updates = require("gemini-bridge.review.hunk_updates")
 local notify = require("gemini-bridge.notify")
@@ -10,15 +10,15 @@ local text = require("gemini-bridge.review.text")
 
 local M = {}
 
---- Debounce delay from an edit of the file until its buffer is compared, because reading a long text is slow.
+--- Debounce delay after the user's last edit, before the buffer is compared. Comparing at each edit would be too slow.
 local COMPARE_DELAY_MS = 200
 
---- Maximum size of a text that is read at once. A longer text is read after the host has got its answer.
+--- Maximum size of a text that is read before the host gets its answer. A longer text is read afterwards.
 local MAX_BLOCKING_BYTES = 256 * 1024
 
---- Watches the user's buffer of the file, if the review shows it.
+--- Watches the user's own buffer of the file. Does nothing if the review shows a copy instead.
 ---@param review gemini_bridge.Review
----@return fun() stop May run twice.
+---@return fun() stop Idempotent.
 function M.watch(review)
   local buf = review.buffers.original
   if review.buffers.copied then
@@ -32,8 +32,8 @@ function M.watch(review)
     if not (records.is_pending(review) and vim.api.nvim_buf_is_loaded(buf)) then
       return
     end
-    -- An unmodified buffer has the text of the disk, which the host watches. There is no baseline if a long text was
-    -- edited before it was read; then any modified text counts as edited.
+    -- An unmodified buffer needs no comparison, because the host watches the disk. If a long text was edited before it
+    -- was read, there is no baseline: then any modified buffer counts as edited.
     local first = review.baseline
     local now = vim.bo[buf].modified and (not first or text.read(buf) ~= first.bytes)
     if now ~= edited then
@@ -75,7 +75,7 @@ function M.watch(review)
   end
 end
 
---- Returns the text of the file when the review opened, if known.
+--- Returns the text that the file had when the review opened, if known.
 ---@param review gemini_bridge.Review
 ---@return string?
 local function text_at_opening(review)
@@ -86,8 +86,8 @@ local function text_at_opening(review)
   return first and not first.was_modified and first.bytes or nil
 end
 
---- Whether the file has changed since the review opened. Checks the disk, because the host may not have seen
---- the last write yet. Writing the same text again is no change.
+--- Whether the file has changed since the review opened. Checks the disk itself, because the host may not have seen the
+--- last write yet. Rewriting the file with the same text does not count.
 ---@param review gemini_bridge.Review
 ---@return boolean
 function M.has_changed(review)

@@ -1,8 +1,8 @@
 --- Distinguishes a `:w` that the user typed from the writes of auto-save plugins, `:wall` and 'autowrite'.
 ---
 --- A write counts as typed if the user has just entered a write command in the proposal, or typed a mapping to such a
---- command. Auto-save runs in an autocommand, a function or a timer. Then the user has entered no command, or |<stack>|
---- shows more than the write itself.
+--- command. A write by an auto-save plugin comes from an autocommand, a function or a timer: either the user has
+--- entered no command just before, or |<stack>| contains more than the write itself.
 local command_line = require("gemini-bridge.editor.command_line")
 local notify = require("gemini-bridge.notify")
 local scheduler = require("gemini-bridge.editor.scheduler")
@@ -22,14 +22,15 @@ local LUA = "\128\253g"
 --- Full names of the commands that accept a proposal.
 local WRITES = { write = true, wq = true, xit = true, exit = true, update = true }
 
---- Whether the arguments name only the buffer itself, as `%` does. Options such as `++ff=unix` are skipped.
+--- Whether a command with these arguments writes to the buffer's own file: they contain no name, or that of the buffer,
+--- such as `%`. Ignores options such as `++ff=unix`.
 ---@param args string
 local function is_own_name(args)
   local name = args:gsub("%+%+%S+%s*", "")
   return name == "" or name == vim.api.nvim_buf_get_name(0) or name:find("^%%[:%l]*$") ~= nil
 end
 
---- Returns the first write command.
+--- Returns the first command that accepts the proposal.
 ---@param commands vim.api.keyset.cmd_parsed[]
 ---@return gemini_bridge.TypedWrite?
 local function find_write(commands)
@@ -49,7 +50,8 @@ local function write_copy(buf, name)
     bytes = table.concat(vim.api.nvim_buf_get_lines(buf, first - 1, last, true), "\n") .. "\n"
   end
   local lines = vim.split(bytes, "\n", { plain = true })
-  -- |writefile()| raises an error on failure, and expects NUL as a line break within a line.
+  -- |writefile()| expects each NUL byte as a line break within a line. It raises an error if the file cannot be
+  -- written.
   vim.fn.writefile(
     vim.tbl_map(function(line)
       return (line:gsub("%z", "\n"))
@@ -72,7 +74,8 @@ local PROPOSAL = {
   range = "A proposal is accepted as a whole: use :w without a range.",
 }
 
---- Restores the name of the proposal's buffer. Under another name, an auto-save would create a file.
+--- Restores the name of the proposal's buffer after the user has changed it. Otherwise, an auto-save would create a
+--- file with the new name.
 ---@param buf integer
 ---@param name string
 ---@param message string
@@ -90,7 +93,7 @@ local function keep_name(buf, name, message)
   notify(message)
 end
 
---- Watches a buffer for writes. Deleting the group ends the autocommands; `stop` ends the watching of keys.
+--- Watches a buffer for writes. To end this, delete the autocommand group and call `stop`, which stops watching keys.
 ---@param buf integer
 ---@param group integer
 ---@param accept fun(force: boolean): boolean Returns whether the proposal was accepted.
@@ -99,7 +102,7 @@ end
 function M.watch(buf, group, accept, messages)
   messages = messages or PROPOSAL
   local name = vim.api.nvim_buf_get_name(buf)
-  --- Write command of the user that has not caused a write yet.
+  --- Write command that the user has entered, and that Neovim has not run yet.
   local typed_write ---@type gemini_bridge.TypedWrite?
 
   ---@param this? gemini_bridge.TypedWrite
@@ -108,7 +111,8 @@ function M.watch(buf, group, accept, messages)
     if not this then
       return
     end
-    -- Makes `:x` and `:update` write an unmodified proposal, too.
+    -- `:x` and `:update` write only modified buffers. Marks the buffer as modified, so that they also accept an
+    -- unedited proposal.
     local modified = vim.bo[buf].modified
     vim.bo[buf].modified = true
     scheduler.next(function()
@@ -131,7 +135,8 @@ function M.watch(buf, group, accept, messages)
   end
 
   local command = vim.keycode("<Cmd>")
-  --- Last keys that the user typed. |vim.on_key()| reports the keys of a mapping afterwards, one by one.
+  --- Last keys that the user typed. If they are a mapping, |vim.on_key()| then reports the keys of its right side one
+  --- by one.
   local last ---@type { typed: string, mode: string }?
   local keys = vim.on_key(function(key, typed)
     if vim.api.nvim_get_current_buf() ~= buf then
@@ -167,7 +172,7 @@ function M.watch(buf, group, accept, messages)
   on("BufWriteCmd", function(args)
     local this = user_action.is_direct() and typed_write or nil
     typed_write = nil
-    -- After `:saveas` or `:file`, `:w` without a name still accepts the proposal.
+    -- A typed `:w` accepts the proposal even if `args.file` differs from the name, as after `:saveas` or `:file`.
     if not this and args.file ~= name then
       return write_copy(buf, args.file)
     end

@@ -9,9 +9,10 @@ local M = {}
 
 local program ---@type string?
 
---- Creates the editor program in a temporary folder. The path must contain no blanks, because Gemini CLI splits the
---- command at blanks and Qwen Code does not. The path must not contain "vi" or "nvim" either, because Gemini CLI would
---- stop drawing while the editor runs. Therefore neither the plugin's folder nor Neovim's temporary folder can be used.
+--- Creates the editor program in a temporary folder. Its path must contain no blanks, because Gemini CLI splits the
+--- command at blanks, whereas Qwen Code does not. The path must not contain "vi" or "nvim" either, because Gemini CLI
+--- would then stop drawing while the editor runs. The folder of the plugin and Neovim's own temporary folder usually
+--- contain "nvim".
 ---@return string? path nil if the program cannot be executed.
 local function editor()
   if program and vim.fn.executable(program) == 1 then
@@ -74,7 +75,7 @@ local function terminal_window()
   end)
 end
 
---- Loads a file. If the line break at the end is missing, does not add one.
+--- Loads a file. If its last line has no line break, writing the buffer adds none.
 ---@param path string
 ---@return integer buf
 local function load(path)
@@ -89,7 +90,7 @@ local function load(path)
   return buf
 end
 
---- Hides or shows the window of a terminal if it is a float, which would cover the editor.
+--- Hides or shows a terminal's window if it is a float. A float would cover the editor's window.
 ---@param win integer
 ---@param hide boolean
 local function hide_float(win, hide)
@@ -98,13 +99,14 @@ local function hide_float(win, hide)
   end
 end
 
---- Time that a CLI gets to read the edited text. The edited text would replace a prompt that is typed during this time.
+--- Time that a CLI gets to read the edited text. Other text must not be typed into the CLI during this time, because
+--- the edited text would replace it.
 local READ_TIME_MS = 1000
 
---- Number of texts that are being edited.
+--- Number of texts that are being edited, or that a CLI may still be reading.
 local open = 0
 
---- Whether a CLI waits for the text of an editor window.
+--- Whether a CLI is waiting for a text that the user edits.
 ---@return boolean
 function M.is_open()
   return open > 0

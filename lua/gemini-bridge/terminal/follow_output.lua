@@ -1,15 +1,15 @@
 --- Scrolls the windows of a terminal with its output until the user scrolls back. Neovim itself does this only in
---- Terminal mode, or if the cursor is on the last line. Gemini CLI leaves the cursor further up, in its prompt.
+--- Terminal mode or if the cursor is on the last line, but Gemini CLI leaves the cursor in its prompt, above the last
+--- line.
 local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.follow")
---- Id of the extmark on the line where the cursor was when Terminal mode ended. An extmark keeps its line when Neovim
---- drops old lines.
+--- Id of the extmark on the line where the cursor was when Terminal mode ended. A line number would not do, because
+--- line numbers change when Neovim drops old lines.
 local CURSOR_MARK = 1
---- When Terminal mode ended: distance of the cursor line from the top of the window, and height of the window. By
---- buffer.
+--- State of the window at the end of Terminal mode, by buffer: number of lines above the cursor line, and height.
 ---@type table<integer, { offset: integer, height: integer }>
 local at_term_leave = {}
 
@@ -22,7 +22,7 @@ local function reaches(win, lines)
   return info.topline + info.height > lines
 end
 
---- Moves the cursor to the last line, so that Neovim itself follows the output, also after a resize.
+--- Moves the cursor to the last line. There, Neovim itself keeps following the output, even if the window is resized.
 ---@param win integer
 local function go_to_end(win)
   local last = vim.api.nvim_buf_line_count(vim.api.nvim_win_get_buf(win))
@@ -38,13 +38,14 @@ local function is_untouched(buf)
   if row ~= line - 1 or vim.api.nvim_get_mode().mode ~= "nt" then
     return false
   end
-  -- After a resize, Neovim has scrolled the window itself.
+  -- If the height has changed, Neovim may have scrolled the window. This does not count as scrolled by the user.
   local before = at_term_leave[buf]
   return line - vim.fn.line("w0") == before.offset or vim.api.nvim_win_get_height(0) ~= before.height
 end
 
---- Whether the current window follows its terminal, because the user has not scrolled back. It is not enough to check
---- that the last line is visible: a window that is being left may already be smaller.
+--- Whether the current window follows its terminal, that is, the user has not scrolled back. Checking only that the
+--- last line is visible would fail while the user leaves a window: Neovim may already have shrunk it, and so hidden
+--- that line.
 ---@return boolean
 function M.is_following()
   local win, buf = vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf()
@@ -62,11 +63,12 @@ function M.attach(buf)
   end
   --- Whether the window that had the focus last was following the output.
   local followed = true
-  --- Views of windows without focus in which the user has scrolled back. Gemini CLI clears the scrollback before it
-  --- redraws a long answer, and Neovim 0.12 then drops the lines. `is_lost` is true until the lines exist again.
+  --- Views of windows that are not focused, and in which the user has scrolled back. The lines of a view may vanish for
+  --- a moment: Gemini CLI clears the scrollback before it redraws a long answer. `is_lost` is true until the lines
+  --- exist again.
   ---@type table<integer, { view: vim.fn.winsaveview.ret, is_lost: boolean }>
   local scrolled = {}
-  -- For a change to another window of the same terminal, only WinLeave fires.
+  -- If the user goes to another window of the same buffer, WinLeave fires, but not BufLeave.
   on({ "BufLeave", "WinLeave" }, function()
     followed = M.is_following()
     local win = vim.api.nvim_get_current_win()

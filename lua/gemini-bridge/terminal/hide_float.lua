@@ -1,4 +1,4 @@
---- Hides a floating terminal while the user is in a review, which the float would cover.
+--- Hides a floating terminal while the user is in a review. The float would cover the review.
 local scheduler = require("gemini-bridge.editor.scheduler")
 local window = require("gemini-bridge.editor.window")
 
@@ -37,7 +37,7 @@ function M.watch(buf)
   end)
   on("BufEnter", { buffer = buf }, show_again)
   on("User", { pattern = { "GeminiDiffAccepted", "GeminiDiffRejected", "GeminiDiffClosed" } }, function()
-    -- The windows of the review are closed after this event.
+    -- Waits one tick, because the windows of the review are closed only after this event.
     scheduler.next(show_again)
   end)
   on("BufWipeout", { buffer = buf }, function()

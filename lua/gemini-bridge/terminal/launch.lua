@@ -22,10 +22,11 @@ function M.cwd()
   return vim.fs.normalize(vim.fn.fnamemodify(wanted or vim.fn.getcwd(), ":p"))
 end
 
---- Arguments of the user that replace the default arguments, because they choose an approval mode.
+--- Arguments that choose an approval mode. If the user has passed one of these, the CLI's default arguments are left
+--- out.
 local APPROVING = { "--yolo", "-y", "--dangerously-skip-permissions" }
 
---- Builds the command line of a CLI. Leaves out the default arguments that the user's arguments override.
+--- Builds the command line of a CLI. Leaves out the default arguments if the user's arguments override them.
 ---@param cli gemini_bridge.Cli
 ---@param args string[]
 ---@return string[] command
@@ -60,7 +61,7 @@ local function missing(program, cli)
   return ("%s cannot be run: check the option %s"):format(program, option or ("clis.%s.cmd"):format(cli.name))
 end
 
---- Returns the program, its arguments, directory and environment, from the options and additional arguments.
+--- Returns what a terminal runs: the command line, from the options and `args`, and the directory.
 ---@param name string
 ---@param args string[]
 ---@param cli_name? string
@@ -89,15 +90,15 @@ function M.spec(name, args, cli_name)
   }
 end
 
---- Makes a shell the parent of the program. Without `exit` as a second command, the shell would replace itself with the
+--- Makes a shell the parent of the program. With the program as its only command, the shell would replace itself by the
 --- program.
 local SHELL = { "sh", "-c", '"$@"; exit $?', "sh" }
 
 --- Providers that run the program as a descendant of Neovim, so that a CLI can find Neovim's process.
 local OWN_PROVIDERS = { "native", "snacks" }
 
---- Adds arguments directly after the program, so that the user's arguments come later and take precedence. Leaves out
---- options that the user has passed.
+--- Adds arguments directly after the program, so that the user's arguments come last and take precedence. Does not add
+--- an option that the user has passed.
 ---@param spec gemini_bridge.TerminalSpec
 ---@param arguments string[]
 local function add_arguments(spec, arguments)
@@ -113,7 +114,7 @@ local function add_arguments(spec, arguments)
   spec.cmd = vim.list_extend(cmd, spec.cmd, spec.count + 1)
 end
 
---- Adds the environment that leads the program to the running bridge.
+--- Adds the arguments and variables by which the program finds the running bridge.
 ---@param spec gemini_bridge.TerminalSpec
 function M.complete(spec)
   local environment = require("gemini-bridge.host.environment")
@@ -126,16 +127,16 @@ function M.complete(spec)
     env = vim.tbl_extend("force", env, needs)
   end
   env = vim.tbl_extend("force", env, environment.variables(spec.cli))
-  -- PATH locates the program. TMPDIR locates the discovery file.
+  -- The program is found by PATH, and the discovery file by TMPDIR: both must be Neovim's, even in a tmux pane.
   env.PATH, env.TMPDIR = vim.env.PATH, vim.env.TMPDIR
-  -- A Neovim that was started by a desktop has no SHLVL. Without SHLVL, bash treats each hook as a remote login and
-  -- reads ~/.bashrc, and the CLI would show the output.
+  -- If a desktop has started Neovim, SHLVL is not set. The bash of each hook would then take itself for a remote login
+  -- and read ~/.bashrc, and the CLI would show what ~/.bashrc prints.
   env.SHLVL = vim.env.SHLVL or "1"
   local own = environment.of_clis(config.get().terminal.env)
   spec.env = require("gemini-bridge.terminal.external_editor").environment(vim.tbl_extend("force", env, own))
 end
 
---- Tells the host about a started program. The host finds out whether the CLI will connect.
+--- Tells the host about a started program, so that the host can find out whether the CLI will connect.
 ---@param spec gemini_bridge.TerminalSpec
 ---@param program string
 function M.started(spec, program)

@@ -51,7 +51,7 @@ function M.dress(win, place)
   wo.winfixheight = place.position == "top" or place.position == "bottom"
 end
 
---- Resets the options that would otherwise apply to a file in this window.
+--- Resets the options of a terminal's window that is about to show a file.
 ---@param win integer
 function M.undress(win)
   local wo = vim.wo[win][0]

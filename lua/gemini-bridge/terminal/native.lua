@@ -14,13 +14,13 @@ local M = {}
 local View = {}
 View.__index = View
 
---- Stores whether the window followed the output or was scrolled back.
+--- Called when the user leaves the window: stores whether it followed the output or was scrolled back.
 function View:leave()
   self.insert = follow_output.is_following()
   self.scroll = not self.insert and vim.fn.winsaveview() or nil
 end
 
---- Restores the state of the window when the user enters it again.
+--- Called when the user enters the window again: restores its state.
 function View:resume()
   if focus.is_moving() then
     return
@@ -29,7 +29,7 @@ function View:resume()
   if self.scroll then
     vim.fn.winrestview(self.scroll)
   elseif self.insert and vim.bo[self.buf].buftype == "terminal" then
-    -- Scheduled, because the user may only pass through this window to another window.
+    -- Waits one tick: the user may be moving through this window to another one.
     scheduler.next(function()
       local is_here = vim.api.nvim_get_current_win() == win and vim.api.nvim_get_current_buf() == self.buf
       if is_here and not focus.is_moving() then
@@ -138,7 +138,7 @@ function View:close_windows(windows)
   local previous = vim.fn.win_getid(vim.fn.winnr("#"))
   local was_here = self:focused()
   for _, win in ipairs(windows) do
-    -- The last window of Neovim cannot be closed.
+    -- Neovim refuses to close its last window, so this window shows another buffer.
     if not pcall(vim.api.nvim_win_hide, win) then
       layout.undress(win)
       vim.api.nvim_win_set_buf(win, other_buffer(win))
@@ -157,8 +157,8 @@ function View:close()
   end
 end
 
---- Gives the buffer a short name, unless another buffer has it. Removes the unlisted buffer that Neovim creates with
---- the old name.
+--- Gives the buffer a short name, unless another buffer has that name. Neovim keeps the old name in a new unlisted
+--- buffer, which is deleted.
 ---@param buf integer
 ---@param name string
 local function set_name(buf, name)
@@ -192,7 +192,7 @@ function View:start(spec)
   local win = vim.fn.win_findbuf(self.buf)[1]
   vim.bo[self.buf].modifiable = true
   local ok, job
-  -- Runs in the terminal's window, which determines the size of the terminal.
+  -- The current window determines the size of a new terminal. Therefore, runs in the terminal's window.
   if win then
     ok, job = pcall(vim.api.nvim_win_call, win, run)
   else
@@ -207,14 +207,14 @@ function View:start(spec)
   end
 end
 
---- Creates the view of a buffer that is a terminal, or that `View:start` will make a terminal.
+--- Creates the view of an existing terminal buffer. Without `buf`, creates a buffer for `View:start`.
 ---@param place gemini_bridge.Place
 ---@param buf? integer
 ---@return gemini_bridge.TerminalView
 function M.new(place, buf)
   if not buf then
     buf = vim.api.nvim_create_buf(false, true)
-    -- Keys that are typed while the bridge starts must change nothing.
+    -- The terminal starts later: until then, keys that the user types must not change the buffer.
     vim.bo[buf].modifiable = false
   end
   local view = setmetatable({ buf = buf, place = place, insert = true }, View)
@@ -237,7 +237,8 @@ function M.new(place, buf)
     end,
   })
   on("BufEnter", function()
-    -- After another window was closed, Neovim has chosen this window, and the user's next keys may not be for it.
+    -- When another window is closed, Neovim, not the user, chooses this window. The user's next keys may not be meant
+    -- for the CLI.
     if not is_closing then
       view:resume()
     end

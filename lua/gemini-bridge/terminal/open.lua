@@ -15,7 +15,8 @@ local START_TIMEOUT_MS = 10000
 
 local group = vim.api.nvim_create_augroup("gemini-bridge.terminal.open", {})
 
---- Starts the bridge and calls `done` when it runs or has failed. The reason is "" if the user was already told.
+--- Starts the bridge, and calls `done` when it runs or has failed. `problem` is the reason of a failure, or "" if the
+--- user was already told.
 ---@param done fun(problem?: string)
 local function with_bridge(done)
   if status.get().state == "running" then
@@ -73,7 +74,7 @@ local function run(terminal, spec, obstacle)
   elseif view.pane then
     terminals.take_pane(terminal, view.pane, view.pid)
   else
-    -- The program runs outside Neovim and tmux, so that there is no window to toggle.
+    -- The program runs outside Neovim and tmux: the list contains only terminals that can be shown and hidden.
     terminals.forget(terminal)
   end
 end
@@ -85,7 +86,7 @@ end
 ---@field new? boolean Start another terminal.
 ---@field focus? boolean Default true.
 
---- Opens a terminal, and runs the CLI there when the bridge runs.
+--- Opens a terminal, starts the bridge, and then runs the CLI in the terminal.
 ---@param opts gemini_bridge.TerminalOptions
 ---@return gemini_bridge.Terminal? # nil if it cannot run. The user was told the reason.
 function M.open(opts)
@@ -166,8 +167,8 @@ local function toggle(opts)
   end
 end
 
---- Toggles a terminal: opens a missing terminal, hides a terminal that has the focus, and shows and focuses any other
---- terminal. Waits until Neovim allows changes of windows, for example until the command-line window is closed.
+--- Toggles a terminal: opens it if it does not exist, hides it if it has the focus, otherwise shows and focuses it.
+--- Waits until Neovim allows changes of windows, for example until the command-line window is closed.
 ---@param opts? gemini_bridge.TerminalOptions
 function M.toggle(opts)
   scheduler.now(function()

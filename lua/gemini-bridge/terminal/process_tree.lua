@@ -7,8 +7,9 @@ local M = {}
 local KILL_DELAY_MS = 1000
 
 --- A script for `sh` that waits for the end of its standard input, then ends a process, its descendants and its process
---- group. The group also contains descendants that have lost their parent. The list of processes is read only once: the
---- script may be a descendant itself, and each reading would find new children of the script.
+--- group. The process group is needed too, because it contains descendants whose own parent has ended. The list of
+--- processes is read only once: the script may itself be a descendant, and each reading would find new children of the
+--- script.
 M.GUARD = [[
 trap '' HUP INT
 read -r _
@@ -56,7 +57,7 @@ function M.is_alive(pid)
   return vim.uv.kill(pid, 0) == 0 and not is_zombie(pid)
 end
 
---- Starts a guard, which ends a program and its descendants if Neovim is killed.
+--- Starts a process, the guard, that ends a program and its descendants if Neovim is killed.
 ---@param pid integer Leader of its process group, like every program in a terminal.
 ---@return integer job Must be stopped when the program has ended.
 function M.guard(pid)
@@ -71,8 +72,8 @@ local function send(pids, signal)
   end
 end
 
---- Ends processes by SIGTERM, then by SIGKILL. Closing the terminal is not enough: Gemini CLI ignores the hangup, and
---- its children have their own process groups.
+--- Ends processes by SIGTERM, then by SIGKILL. Closing the terminal would not end them: Gemini CLI ignores the hangup
+--- signal, and its children have their own process groups.
 ---@param pids integer[] From |tree()|, called while the root process was alive.
 ---@param wait? boolean Wait for the end, as when Neovim exits. Default: return at once.
 function M.finish(pids, wait)

@@ -1,17 +1,18 @@
---- Searches the screen of Gemini CLI for the message that Google refuses the account, and tells the user what to do.
+--- Searches the screen of Gemini CLI for the message that Google refuses the account. If it is there, tells the user
+--- what to do.
 local notify = require("gemini-bridge.notify")
 local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
 
---- Part of the message, without blanks and borders. Also in src/doctor/account.ts.
+--- Part of the message, without blanks and borders. src/doctor/account.ts contains the same text.
 local REFUSAL = "nolongersupportedforGeminiCodeAssistforindividuals"
---- Number of last lines that are searched. They contain the message even in a narrow terminal.
+--- Number of lines at the end of the terminal that are searched. Enough for the whole message in a narrow terminal.
 local SCREEN_LINES = 60
 --- Debounce delay for changes of the screen.
 local DELAY_MS = 500
---- Interval and number of reads of a pane, because tmux does not report changes. The CLI signs in during its first
---- minute.
+--- Interval and number of reads of a tmux pane, which must be polled because tmux does not report changes. The reads
+--- cover the first minute, in which the CLI signs in.
 local PANE_INTERVAL_MS, PANE_READS = 2000, 30
 
 --- Tells the user what to do if the screen shows a refused login.
@@ -30,7 +31,7 @@ local function check(lines)
   return is_refused
 end
 
---- Watches a terminal until the message was given once.
+--- Watches a terminal until the user was told.
 ---@param buf integer
 function M.watch(buf)
   local is_told = false
@@ -47,7 +48,7 @@ function M.watch(buf)
   })
 end
 
---- Watches a pane of tmux during its first minute, or until the message was given or the pane is gone.
+--- Watches a tmux pane for a minute. Stops earlier if the user was told or the pane is gone.
 ---@param pane string Its id.
 ---@param reads? integer Number of remaining reads.
 function M.watch_pane(pane, reads)

@@ -1,8 +1,8 @@
---- Splits arguments like a POSIX shell, with quotes and backslashes, and quotes words. Does not expand variables,
---- patterns or commands.
+--- Splits a line into words like a POSIX shell, and quotes words. Supports quotes and backslashes, but does not expand
+--- variables, patterns or commands.
 local M = {}
 
---- Reads the string at the start of a text that begins with a double quote.
+--- Reads a string in double quotes from the start of a text.
 ---@param text string
 ---@return string? inner Without quotes and escaping backslashes; nil if the closing quote is missing.
 ---@return string? rest
@@ -11,7 +11,7 @@ local function double_quoted(text)
   repeat
     local stop = text:find('["\\]', at)
     if stop and text:sub(stop, stop) == '"' then
-      -- A backslash before any other character is literal.
+      -- Removes only backslashes that escape a character. Before any other character, a backslash stands for itself.
       return text:sub(2, stop - 1):gsub('\\(["\\$`])', "%1"), text:sub(stop + 1)
     end
     at = stop and stop + 2
@@ -34,7 +34,7 @@ local function take(text)
   return text:match("^([^%s'\"\\]+)(.*)$")
 end
 
---- Splits a line into words. Empty quotes are an empty word.
+--- Splits a line into words. Empty quotes make an empty word.
 ---@param line string
 ---@return string[]? words
 ---@return string? problem The reason if the line cannot be split.

@@ -24,7 +24,8 @@ local M = {}
 local terminals = {}
 ---@type gemini_bridge.Terminal? The terminal used last.
 local last
---- Views of programs that ended with an error. Each stays until a terminal with the same name opens.
+--- Views that stay open although their programs have ended, by the name of the terminal. A new terminal with this name
+--- closes the view.
 ---@type table<string, gemini_bridge.Provided>
 local remains = {}
 
@@ -44,7 +45,7 @@ vim.api.nvim_create_autocmd("VimLeavePre", {
   end,
 })
 
---- Sends the list to the host, which finds the CLI of each terminal.
+--- Sends the list to the host, so that the host can tell which connected CLI runs in which terminal.
 local function tell()
   local open = vim.tbl_map(function(terminal)
     return {
@@ -70,11 +71,11 @@ vim.api.nvim_create_autocmd("User", {
   group = group,
   pattern = "GeminiDisconnected",
   callback = function(args)
-    -- While the host runs, a CLI disconnects by itself.
+    -- Only CLIs that lost the host matter here. While the host runs, the CLI itself has disconnected.
     if status.get().state == "running" or args.data.interrupted then
       return
     end
-    -- If the terminal is unknown, the CLI may run in any terminal with a CLI of the same name.
+    -- If it is not known in which terminal the CLI runs, marks all terminals with a CLI of this name.
     local name, cli = args.data.terminal, args.data.cli
     for _, terminal in ipairs(terminals) do
       terminal.lost = terminal.lost or terminal.name == name or not name and terminal.cli == cli
@@ -94,7 +95,8 @@ function M.forget(terminal)
   tell()
 end
 
---- Returns the terminals whose programs run. tmux does not report the end of a pane, so panes are checked here.
+--- Returns the terminals whose programs are running. Removes ended tmux panes first, because tmux does not report their
+--- end.
 ---@return gemini_bridge.Terminal[]
 local function alive()
   for _, terminal in ipairs(terminals) do
@@ -106,7 +108,7 @@ local function alive()
   return terminals
 end
 
---- Handles the end of a program or of its buffer.
+--- Called when a program has ended or its buffer was deleted.
 ---@param terminal gemini_bridge.Terminal
 ---@param code integer
 local function on_close(terminal, code)
@@ -122,7 +124,7 @@ local function on_close(terminal, code)
   end
 end
 
---- Adds a terminal to the list, as the terminal used last.
+--- Adds a terminal to the list. It counts as the terminal used last.
 ---@param terminal gemini_bridge.Terminal
 function M.add(terminal)
   if remains[terminal.name] then
@@ -134,15 +136,17 @@ function M.add(terminal)
   tell()
 end
 
---- Start of the title while Gemini CLI waits for a prompt (0.61.0, `computeTerminalTitle`), unless
---- `ui.dynamicWindowTitle` is off.
+--- First character of the title that Gemini CLI sets while it waits for a prompt (0.61.0, `computeTerminalTitle`). With
+--- `ui.dynamicWindowTitle` off, Gemini CLI does not set it.
 local READY_TITLE = "◇"
 
---- Tells the host when the CLI begins to wait for a prompt, even after Esc, which no hook reports.
+--- Tells the host when the CLI begins to wait for a prompt. Hooks are not enough, because no hook reports that the user
+--- has stopped the CLI with Esc.
 ---@param terminal gemini_bridge.Terminal
 local function watch_title(terminal)
   local buf = terminal.buf
-  -- Only Vim script can watch the variables of a buffer. A temporary variable passes the Lua function to Vim script.
+  -- Only Vim script can watch the variables of a buffer. The temporary variable `gemini_titled` passes the Lua function
+  -- to Vim script.
   vim.b[buf].gemini_titled = function(_, _, change)
     local function is_ready(title)
       return vim.startswith(title or "", READY_TITLE)

@@ -1,5 +1,5 @@
---- Runs a CLI in a pane of the tmux in which Neovim runs. The pane outlives Neovim, and the next Neovim takes over the
---- pane.
+--- Runs a CLI in a tmux pane, beside the pane of Neovim. The pane stays when Neovim exits, and the next Neovim takes it
+--- over.
 local config = require("gemini-bridge.config")
 local notify = require("gemini-bridge.notify")
 local process = require("gemini-bridge.terminal.process_tree")
@@ -9,13 +9,14 @@ local M = {}
 
 --- Timeout of a tmux command (milliseconds).
 local TMUX_TIMEOUT_MS = 2000
---- Pane option with the process id of its Neovim, the terminal's name and the directory.
+--- Name of a pane option. Its value contains the process id of the Neovim that uses the pane, the terminal's name and
+--- the directory.
 local OPTION = "@gemini_bridge"
 
---- A script for `sh` that marks its pane, keeps the pane open after a failure, and runs the program. tmux before 3.3
---- does not support `remain-on-exit failed`. Gemini CLI ignores the hangup when its pane is killed. Therefore a guard
---- ends the program once the pane's terminal is gone. The guard ignores TERM, because it belongs to the group that it
---- ends.
+--- A script for `sh` that marks its pane, keeps the pane open after a failure, and runs the program. (tmux before 3.3
+--- does not support `remain-on-exit failed`; the error is ignored.) Gemini CLI ignores the hangup signal when its pane
+--- is killed. Therefore, a guard in the background waits until the pane's terminal is gone, and then ends the program's
+--- process group. The guard belongs to this group, and so ignores TERM.
 local RUN = [[
 tmux set-option -p -t "$TMUX_PANE" "$1" "$2" \; set-option -p -t "$TMUX_PANE" remain-on-exit "$3" 2>/dev/null
 while true </dev/tty; do sleep 1; done 2>/dev/null | sh -c "trap '' TERM; $4" sh $$ >/dev/null 2>&1 &
@@ -46,7 +47,7 @@ local function tmux(args, stdin)
   return result.stdout
 end
 
---- Returns the value of the pane option for a pane of this Neovim.
+--- Returns the value of the pane option that marks a pane as this Neovim's.
 ---@param name string
 ---@param cwd string
 local function mark(name, cwd)
@@ -70,7 +71,7 @@ local function opening(spec, place, enter)
   if not enter then
     words[#words + 1] = "-d"
   end
-  -- If the name of the directory contains "#(…)", tmux would run the text as a command.
+  -- Escapes "#": if a directory's name contains "#(…)", tmux would run the text in it as a command.
   vim.list_extend(words, { "-P", "-F", "#{pane_id} #{pane_pid}", "-c", (spec.cwd:gsub("#", "##")) })
   for name, value in pairs(spec.env) do
     vim.list_extend(words, { "-e", name .. "=" .. value })
@@ -103,7 +104,8 @@ function View:start(spec)
   if not vim.env.TMUX_PANE then
     return 'provider = "tmux" needs a Neovim that runs in tmux'
   end
-  -- Uses standard input, because the command contains the token, and all users can read command lines.
+  -- Passes the command by standard input, because it contains the bridge's token: other users can read the arguments of
+  -- a process.
   local output, problem = tmux({ "source-file", "-" }, opening(spec, self.place, self.enter))
   if not output then
     return problem
@@ -112,18 +114,18 @@ function View:start(spec)
   self.pane, self.pid = id, tonumber(pid)
 end
 
---- Whether the program runs and the pane exists. The program may outlive a killed pane for a moment.
+--- Whether the program is running and its pane exists. After a pane is killed, its program runs on for a moment.
 ---@return boolean
 function View:is_alive()
   if not process.is_alive(self.pid) then
     return false
   end
-  -- tmux prints an empty line for a pane that does not exist. Without an answer, the pane counts as existing.
+  -- tmux prints an empty line for a pane that does not exist. If tmux does not answer, assumes that the pane exists.
   local found = tmux({ "display-message", "-p", "-t", self.pane, "#{pane_id}" })
   return found ~= "\n"
 end
 
---- Selects the pane. The pane may have moved to another window of the session.
+--- Selects the pane. Selects its tmux window first, because the user may have moved the pane to another one.
 ---@param enter boolean
 function View:show(enter)
   self.enter = enter
@@ -135,10 +137,10 @@ function View:show(enter)
   end
 end
 
---- Does nothing: users zoom and move panes with the keys of tmux.
+--- Does nothing: the plugin does not hide panes, which users zoom and move with the keys of tmux.
 function View.hide() end
 
---- Always false: while the user types into Neovim, the pane has no focus.
+--- Always false: this is called while the user types into Neovim, so the pane cannot have the focus.
 ---@return boolean
 function View.focused()
   return false
@@ -157,7 +159,7 @@ function M.new(place)
   return setmetatable({ place = place, enter = true }, View)
 end
 
---- Finds the panes in this session that an ended Neovim has opened for a directory.
+--- Finds the panes of this tmux session that a Neovim has opened for a directory before it exited.
 ---@param place gemini_bridge.Place
 ---@param cwd string
 ---@return table<string, gemini_bridge.PaneView> # By terminal name.

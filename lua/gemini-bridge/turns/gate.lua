@@ -1,5 +1,5 @@
---- Stores the setting of the gate. While the gate is on, a CLI asks before each edit, in every approval mode. The host
---- applies the setting.
+--- Stores whether the gate is on, for all CLIs or single ones. While it is on, a CLI asks before each edit, in every
+--- approval mode. The host makes the CLIs ask.
 local channel = require("gemini-bridge.bridge.channel")
 local clis = require("gemini-bridge.config.clis")
 local config = require("gemini-bridge.config")
@@ -8,7 +8,7 @@ local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
---- The setting of the last `:GeminiGate`, which replaces the option `gate`.
+--- The setting made by `:GeminiGate`. It replaces the option `gate`.
 local chosen ---@type gemini_bridge.events.gate?
 
 --- Returns the current setting.
@@ -88,7 +88,7 @@ function M.reach(cli)
   return reach
 end
 
---- Returns a short text for the status line. Empty if no connected CLI asks.
+--- Returns a short text for the status line. It is empty if the gate makes no connected CLI ask.
 ---@return string
 function M.text()
   local names = {}

@@ -6,7 +6,8 @@ local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
---- Switches the gate on, unless none of the connected CLIs would obey it. Tells the user which CLIs ask.
+--- Switches the gate on, and tells the user which CLIs ask. If CLIs are connected but none would obey, does not switch
+--- it on.
 ---@param cli? string
 local function open(cli)
   local reach = gate.reach(cli)
@@ -31,7 +32,7 @@ local function open(cli)
   notify(text)
 end
 
---- Runs the command. Without "on" or "off", toggles the gate.
+--- Runs the command. Toggles the gate if the arguments contain neither "on" nor "off".
 ---@param args vim.api.keyset.create_user_command.command_args
 function M.run(args)
   local on, cli ---@type boolean?, string?

@@ -15,7 +15,7 @@ local PROGRESS = {
   ended = { "done", "success" },
 }
 
---- Shows the progress message, which is not kept in the message history.
+--- Shows the progress message, without adding it to the message history.
 ---@param turn gemini_bridge.Turn
 local function show_progress(turn)
   local text, state = unpack(PROGRESS[turn.kind])
@@ -28,7 +28,7 @@ local function show_progress(turn)
   })
 end
 
---- Maximum length of a name in a desktop notification (characters).
+--- Maximum number of characters of a name in a desktop notification.
 local MAX_NAME_LENGTH = 60
 
 local SENTENCES = { waiting = "%s waits for you in %s", ended = "%s has finished in %s" }
@@ -42,7 +42,7 @@ vim.api.nvim_create_autocmd({ "FocusGained", "FocusLost" }, {
   end,
 })
 
---- Removes characters that a terminal would treat as the end of the text or as a command.
+--- Shortens a name, and replaces characters that the terminal would interpret instead of showing them.
 ---@param name string
 ---@return string
 local function plain(name)

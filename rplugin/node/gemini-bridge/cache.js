@@ -1,5 +1,5 @@
-// Stores V8's code cache of the bundle in a file. V8 does not validate the cache, and a single wrong bit can crash the
-// process. Therefore the file starts with a hash of the cache's name and the code.
+// Stores the code cache of the bundle (the code that V8 has compiled) in a file. V8 does not check this code, and a
+// single wrong bit can crash the process. Therefore, the file starts with a hash of its name and the code.
 "use strict";
 
 const { createHash } = require("node:crypto");
@@ -18,18 +18,19 @@ const path = require("node:path");
 const HASH = "sha256";
 const LENGTH = 32;
 
-/** Age of a lock after which its process must have died. */
+/** A lock older than this was left by a process that crashed. */
 const MAX_LOCK_AGE_MS = 60_000;
 
-/** Creates the cache of a build for this Node and machine. */
+/** Accesses the cache of a build. Each version of Node and each architecture has its own cache. */
 function createCache(directory, build) {
   const name = `${build}-${process.version}-${process.arch}`;
   const file = path.join(directory, `${name}.cache`);
   const lock = `${file}.lock`;
-  // The hash includes the name, because the file of another version may have been copied or linked here.
+  // The hash includes the name, so that a cache of another version is rejected even if its file was renamed to this
+  // name.
   const hash = (code) => createHash(HASH).update(name).update("\0").update(code).digest();
   return {
-    /** Returns the code, if it is complete and unchanged. */
+    /** Returns the code; undefined if it is missing or damaged. */
     read() {
       let content;
       try {
@@ -40,7 +41,7 @@ function createCache(directory, build) {
       const code = content.subarray(LENGTH);
       return hash(code).equals(content.subarray(0, LENGTH)) ? code : undefined;
     },
-    /** Takes the lock for writing the cache. Returns false if another process has it. */
+    /** Takes the lock for writing the cache. Returns false if another process holds the lock. */
     claim() {
       for (;;) {
         try {

@@ -1,4 +1,5 @@
-// Entry of the remote plugin: the standard Node host requires this file, and `host = "private"` runs it.
+// Entry of the remote plugin. Neovim's standard Node host loads this file with `require`. With the option `host =
+// "private"`, Node runs it directly.
 "use strict";
 
 const load = require("./load.js");

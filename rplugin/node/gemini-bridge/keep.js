@@ -1,8 +1,8 @@
-// Stores V8's compiled code of the bundle for the next start. The running host writes the cache, so that the cache
-// contains exactly the functions that a start needs.
+// Stores the code that V8 has compiled from the bundle, for the next start. The host does this after its own start,
+// because V8 has then compiled exactly the functions that a start needs.
 "use strict";
 
-/** Delay after which a start is complete. */
+/** After this time, the start counts as complete. */
 const DELAY_MS = 3000;
 
 /** Writes the cache. After a failure, the next start tries again. */
@@ -15,7 +15,7 @@ function keep({ script, cache }) {
       cache.release();
     }
   } catch {
-    // For example, the disk is full. The cache is not important enough for a message.
+    // For example, the disk is full. Tells nobody, because the bridge also works without the cache.
   }
 }
 

@@ -1,4 +1,4 @@
-// Loads the bundle with the code cache of an earlier start, so that V8 need not compile the bundle.
+// Loads the bundle. If an earlier start has stored a code cache, V8 need not compile the bundle.
 "use strict";
 
 const { readFileSync } = require("node:fs");
@@ -22,8 +22,8 @@ function readBundle() {
 }
 
 /**
- * Loads the bundle like `require`, with its cache if there is one. V8 rejects a cache that was made with other flags.
- * The first line of the bundle is `//<name of the build>`.
+ * Loads the bundle like `require`, with its cache if there is one. (V8 itself rejects a cache that was made with other
+ * flags.) The cache is found by the name of the build: the first line of the bundle is `//<name>`.
  */
 function load() {
   const source = readBundle();

@@ -3,9 +3,10 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Minimum width of each of two windows side by side. If there is less room, the layout `auto` stacks them.
+--- Minimum width of each window if two are side by side. With less room, the layout `auto` stacks them.
 local MIN_COLUMNS = 50
---- Minimum height of a window that is split into an upper and a lower one. A lower window is split side by side.
+--- Minimum height for splitting a window into an upper and a lower half. With fewer lines, it is split into a left and
+--- a right half.
 local MIN_LINES = 16
 
 --- Returns the non-floating windows of a tab page.
@@ -17,7 +18,7 @@ function M.windows(tab)
   end, vim.api.nvim_tabpage_list_wins(tab))
 end
 
---- Whether the user edits files in a window.
+--- Whether a window is one in which the user edits files.
 ---@param win integer
 local function is_ordinary(win)
   local buf = vim.api.nvim_win_get_buf(win)
@@ -29,14 +30,14 @@ local function is_ordinary(win)
     and not (options.winfixbuf or options.winfixwidth or options.winfixheight or options.previewwindow)
 end
 
---- Whether a buffer keeps its changes, undo history and marks when its window shows another buffer.
+--- Whether a buffer stays loaded, with its changes, undo history and marks, when no window shows it.
 ---@param buf integer
 local function survives_hiding(buf)
   return vim.list_contains({ "", "hide" }, vim.bo[buf].bufhidden)
 end
 
---- Whether windows of a tab page already use 'diff' or 'scrollbind', so that a new pair would be compared or scroll
---- with them.
+--- Whether a tab page already has windows with 'diff', 'scrollbind' or 'cursorbind'. The windows of a review would be
+--- compared with these windows, or scroll with them.
 ---@param tab integer
 ---@return boolean
 function M.is_bound(tab)
@@ -54,8 +55,9 @@ local function previous(tab)
   return vim.fn.win_getid(vim.fn.tabpagewinnr(number, "#"), number)
 end
 
---- Returns the windows whose buffers must stay: the current window or, while a float such as a picker has the focus,
---- the previous window. If the previous window is a float, too, all windows count as in use.
+--- Returns the windows that the user is working in, and that must keep their buffers. This is the current window. While
+--- a float such as a picker has the focus, it is the previous window, or all windows if the previous one is also a
+--- float.
 ---@param tab integer
 ---@return table<integer, true>
 local function in_use(tab)
@@ -73,10 +75,10 @@ local function in_use(tab)
   return taken
 end
 
---- Returns the window that may show the original during a review.
+--- Chooses a window of the user that shows the original text for the time of a review.
 ---@param tab integer
 ---@param original integer Buffer to show.
----@return integer? win nil if each such window is in use.
+---@return integer? win nil if no window can be used.
 function M.borrow(tab, original)
   local taken = in_use(tab)
   local candidates = vim.tbl_filter(is_ordinary, M.windows(tab))
@@ -97,7 +99,7 @@ function M.borrow(tab, original)
   end)
 end
 
---- Returns the window to split for a new window, if no window can be borrowed.
+--- Chooses the window to split if no window of the user can show the original text.
 ---@param tab integer
 ---@return { win: integer, split: "above"|"left", ordinary: boolean }
 function M.base(tab)
@@ -114,7 +116,7 @@ function M.base(tab)
   return { win = pool[1], split = tall and "above" or "left", ordinary = #ordinary > 0 }
 end
 
---- Returns the direction and size of the proposal's window, which gets half of the original's window.
+--- Returns where to open the proposal's window: it takes half of a window.
 ---@param layout "auto"|"vertical"|"horizontal"|"tab"|"inline"
 ---@param win integer
 ---@return vim.api.keyset.win_config

@@ -1,4 +1,4 @@
---- Closes the windows of a review and restores the layout. A step that fails does not prevent the next.
+--- Closes the windows of a review and restores the layout. If one step fails, the next steps still run.
 local diff_options = require("gemini-bridge.review.window.diff_options")
 local focus = require("gemini-bridge.editor.focus_and_mode")
 local choose_window = require("gemini-bridge.review.window.choose_window")
@@ -8,8 +8,8 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Restores buffer and options of the user's window that has shown the original, unless the user has opened another
---- buffer there.
+--- The review has used a window of the user for the original text: restores the options of this window and, unless the
+--- user has opened another buffer there, its buffer.
 ---@param view gemini_bridge.View
 local function restore_borrowed(view)
   local borrowed = view.borrowed
@@ -24,7 +24,7 @@ local function restore_borrowed(view)
   end
 end
 
---- Resets the options of a comparison in a window that does not belong to the comparison any more.
+--- Resets the diff options of a window that no longer belongs to the review.
 ---@param borrowed? gemini_bridge.Borrowed
 ---@param win integer
 function M.make_ordinary(borrowed, win)
@@ -35,8 +35,9 @@ function M.make_ordinary(borrowed, win)
   end
 end
 
---- Releases the original's window after the user has opened another buffer there. Resets the options again when this
---- window shows the original next, because Neovim remembers window options with the buffer.
+--- The user has opened another buffer in the window of the original text: gives that window its ordinary options back.
+--- Does so once more the next time the window shows the original buffer, because Neovim remembers window options per
+--- buffer.
 ---@param view gemini_bridge.View
 function M.release_original(view)
   local win = view.original --[[@as integer]]
@@ -59,8 +60,8 @@ function M.release_original(view)
   })
 end
 
---- Restores the scroll position of a borrowed window, because the window has scrolled with the proposal. Does nothing
---- if the user is in that window.
+--- Scrolls the user's window back to where it was before the review. With the original text, it has scrolled with the
+--- proposal. Does nothing if the user is in that window.
 ---@param view gemini_bridge.View
 ---@param here integer Window with the focus.
 local function scroll_back(view, here)
@@ -75,7 +76,7 @@ local function scroll_back(view, here)
   end
 end
 
---- Returns the buffer for a window that must not be closed.
+--- Returns a buffer to show instead of the review in a window that must stay open.
 ---@param view gemini_bridge.View
 ---@return integer buf
 local function replacement(view)
@@ -97,7 +98,7 @@ function M.is_alone(view)
     and vim.deep_equal(choose_window.windows(tabs[1]), vim.fn.win_findbuf(view.buffers.proposal))
 end
 
---- Opens a window that remains after the review.
+--- Opens a window that stays open when the review closes.
 ---@param view gemini_bridge.View
 ---@return integer win
 function M.add_window(view)
@@ -112,7 +113,8 @@ local function shows_review(view, win)
   return buf == view.buffers.original or buf == view.buffers.proposal
 end
 
---- Closes a window of the review. The last window of a tab page of the user shows another buffer instead.
+--- Closes a window of the review. If it is the last window of one of the user's tab pages, shows another buffer there
+--- instead.
 ---@param view gemini_bridge.View
 ---@param win integer
 local function close_window(view, win)
@@ -126,7 +128,7 @@ local function close_window(view, win)
   end
 end
 
---- Closes the windows that the review opened, except those that the user has taken over.
+--- Closes the windows that the review opened, except those in which the user has opened another buffer.
 ---@param view gemini_bridge.View
 local function close_windows(view)
   for _, win in ipairs(view.made) do
@@ -136,7 +138,8 @@ local function close_windows(view)
       scheduler.attempt(diff_options.stop, win)
     end
   end
-  -- Windows that the user has split off show another buffer, or close if their tab page has no other window.
+  -- The user may have split windows of the review. The additional windows show another buffer, or are closed if they
+  -- are alone in their tab page.
   for _, buf in ipairs({ view.buffers.proposal, view.buffers.copied and view.buffers.original or nil }) do
     for _, win in ipairs(vim.fn.win_findbuf(buf)) do
       if #choose_window.windows(vim.api.nvim_win_get_tabpage(win)) == 1 then
@@ -149,8 +152,8 @@ local function close_windows(view)
   end
 end
 
---- Closes the windows of a review and restores the layout, except for the user's own changes. If the user is
---- in one of these windows, the focus returns to the previous window in Normal mode. May run twice.
+--- Closes the windows of a review and restores the layout, but keeps the user's own changes of the layout. If the user
+--- is in one of the closed windows, the focus returns to the window from before the review, in Normal mode. Idempotent.
 ---@param view gemini_bridge.View
 ---@return boolean was_inside Whether the user was in one of the windows.
 function M.close(view)
@@ -161,7 +164,7 @@ function M.close(view)
   local was_inside = view.end_move ~= nil or vim.list_contains(view.made, here) and shows_review(view, here)
   local end_move = focus.begin_move()
   if was_inside and vim.api.nvim_win_is_valid(view.origin) then
-    -- Before the windows close, because Neovim would choose the next window.
+    -- Must come before closing the windows: Neovim would itself choose the window that gets the focus.
     scheduler.attempt(focus.go, view.origin)
   end
   local directory = vim.fn.getcwd()

@@ -3,24 +3,25 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Options of a compared window. 'foldmethod' stays: "diff" would destroy manual folds.
+--- Options of a compared window. 'foldmethod' is not among them, because its value "diff" would destroy manual folds.
 local COMPARED =
   { diff = true, scrollbind = true, cursorbind = true, foldenable = false, wrap = false, winbar = "" }
 
---- Returns the window's values of the options that a review changes.
+--- Returns the current values of the options that `M.start` changes.
 ---@param win integer
 ---@return table<string, any>
 function M.options(win)
   return window.options(win, COMPARED)
 end
 
---- Sets the options of a comparison in a window.
+--- Makes a window one of the two that are compared.
 ---@param win integer
 function M.start(win)
   window.set(win, COMPARED)
 end
 
---- Sets the options again, because file type plugins may have changed them and misaligned the two sides.
+--- Sets the options again, except the winbar. File type plugins may have changed them, so that the two sides do not
+--- align.
 ---@param win integer
 function M.start_again(win)
   local options = vim.deepcopy(COMPARED)
@@ -28,7 +29,7 @@ function M.start_again(win)
   window.set(win, options)
 end
 
---- Resets the options of a comparison in a window.
+--- Gives a compared window ordinary options.
 ---@param win integer
 function M.stop(win)
   window.set(win, {

@@ -45,7 +45,7 @@ local function borrow(view, win)
   return win
 end
 
---- Opens the window for the original.
+--- Shows the original text: in a window of the user, or in a new one.
 ---@param view gemini_bridge.View
 ---@param layout string
 ---@return integer win
@@ -71,7 +71,7 @@ local function open_original(view, layout)
   return win
 end
 
---- Opens the two windows.
+--- Opens the windows of the original text and the proposal.
 ---@param view gemini_bridge.View
 ---@param layout string
 local function open_pair(view, layout)
@@ -82,7 +82,7 @@ local function open_pair(view, layout)
   diff_options.start(view.proposal)
 end
 
---- Opens the proposal alone.
+--- Opens the proposal without the original text.
 ---@param view gemini_bridge.View
 ---@param layout string
 local function open_alone(view, layout)
@@ -98,7 +98,7 @@ local function open_alone(view, layout)
   end
 end
 
---- Shows a review. If there is no room, raises an error and leaves nothing behind.
+--- Shows a review. If there is no room, closes what it has opened, and raises an error.
 ---@param buffers gemini_bridge.ReviewBuffers
 ---@param layout "auto"|"vertical"|"horizontal"|"tab"|"inline"
 ---@return gemini_bridge.View
@@ -123,14 +123,14 @@ function M.open(buffers, layout)
     close_windows.close(view)
     error(problem, 0)
   end
-  -- If the user has set 'eventignorewin' to "all", `:w` and `:q` would have no effect.
+  -- Resets 'eventignorewin': with the value "all", the autocommands that implement `:w` and `:q` would not run.
   if vim.fn.exists("+eventignorewin") == 1 then
     window.set(view.proposal, { eventignorewin = "" })
   end
   return view
 end
 
---- Records the layout. Call it after all changes of window sizes.
+--- Records the layout with the review. Must be called after all window sizes are set.
 ---@param view gemini_bridge.View
 function M.note_layout(view)
   view.shown = restore_layout.save(view.before.tab)
@@ -140,7 +140,7 @@ function M.note_layout(view)
   end)
 end
 
---- Scrolls both windows to corresponding lines, except a window that has the focus.
+--- Scrolls both windows to corresponding lines. Does not scroll a window that has the focus.
 ---@param view gemini_bridge.View
 ---@param original integer 1-based line.
 ---@param proposal integer 1-based line.
@@ -155,14 +155,15 @@ function M.scroll_to(view, original, proposal)
     if win > 0 and win ~= current and vim.api.nvim_win_is_valid(win) then
       local top = math.max(line - (proposal - topline), 1)
       window.set_view(win, { lnum = math.max(line, 1), col = 0, topline = top, topfill = 0, leftcol = 0 })
-      -- Updates only the windows of this review: the user may have scrolled other windows since.
+      -- Records the new view of this window only. The other windows keep their recorded views, because the user may
+      -- have scrolled them since.
       view.shown.windows[win] = view.shown.windows[win] and restore_layout.window(win)
     end
   end
 end
 
---- Records the scroll position of the borrowed window when the user leaves the window. Afterwards, the window scrolls
---- with the proposal.
+--- Called when the user leaves a window: if it is the user's window with the original text, records its scroll
+--- position. From then on, it scrolls with the proposal.
 ---@param view gemini_bridge.View
 function M.note_borrowed(view)
   local borrowed = view.borrowed
@@ -175,7 +176,7 @@ function M.note_borrowed(view)
   end
 end
 
---- Sets the options of the comparison again after file type plugins have run.
+--- Sets the diff options again after file type plugins have run.
 ---@param view gemini_bridge.View
 function M.align(view)
   if not view.original then

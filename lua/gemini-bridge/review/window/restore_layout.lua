@@ -33,7 +33,7 @@ function M.window(win)
   return { buf = vim.api.nvim_win_get_buf(win), size = size(win), view = window.view(win) }
 end
 
---- Returns the number of rows for windows, which depends on whether there is a tab line.
+--- Returns the number of screen rows for windows. It changes when the tab line appears or disappears.
 ---@return integer
 local function rows()
   local tabline = vim.o.showtabline == 2 or vim.o.showtabline == 1 and #vim.api.nvim_list_tabpages() > 1
@@ -45,7 +45,7 @@ end
 ---@return gemini_bridge.Layout
 function M.save(tab)
   local order = choose_window.windows(tab)
-  -- Runs in that tab page, because |winrestcmd()| uses the window numbers of the current tab page.
+  -- |winrestcmd()| describes the current tab page, so it must run in this one.
   local sizes = vim.api.nvim_win_call(order[1], vim.fn.winrestcmd)
   local layout = {
     tab = tab,
@@ -61,12 +61,12 @@ function M.save(tab)
   return layout
 end
 
---- Records which windows the user resizes. Ignores changes while the focus is in the review's windows: for example,
---- `CTRL-W _` there shrinks other windows only for the time of the review.
+--- Records which windows the user resizes. Ignores changes while a window of the review has the focus: for example, a
+--- user who types `CTRL-W _` there does not want other windows to stay small after the review.
 ---@param shown gemini_bridge.Layout Layout right after the review was shown.
 ---@param is_own fun(win: integer): boolean Whether a window is one of the review's.
 ---@return table<integer, { width?: integer, height?: integer }> chosen
----@return fun() stop May run twice.
+---@return fun() stop Idempotent.
 function M.follow_sizes(shown, is_own)
   local chosen, last = {}, {}
   for win, was in pairs(shown.windows) do
@@ -74,7 +74,8 @@ function M.follow_sizes(shown, is_own)
   end
   local listener = vim.api.nvim_create_autocmd("WinResized", {
     callback = function()
-      -- A new window, such as the command-line window, takes room only while it exists.
+      -- The layout differs while an additional window is open, such as the command-line window. Ignores the sizes that
+      -- other windows have meanwhile.
       if not vim.api.nvim_tabpage_is_valid(shown.tab) or not vim.deep_equal(tree(shown.tab), shown.tree) then
         return
       end
@@ -95,7 +96,7 @@ function M.follow_sizes(shown, is_own)
   end
 end
 
---- Whether a window shares its column with other windows. Setting the height of a window that has all rows would change
+--- Whether a window is above or below another window. Only then may its height be set: otherwise, Neovim would change
 --- the height of the command line.
 ---@param node table |winlayout()|
 ---@param win integer
@@ -121,7 +122,8 @@ local function restore_sizes(before, chosen)
   end
   vim.api.nvim_win_call(order[1], function()
     for command in vim.gsplit(before.sizes, "|", { trimempty = true }) do
-      -- Skips commands for floats, which have the highest numbers, and may have been opened or closed since.
+      -- `order` contains no floats, which have the highest numbers. Skips their commands, because they may have been
+      -- opened or closed since.
       local win = order[tonumber(command:match("%d+"))]
       local is_width = vim.startswith(command, "vert")
       if win and (is_width and has_columns or not is_width and has_height(win)) then
@@ -139,7 +141,7 @@ local function restore_sizes(before, chosen)
   end)
 end
 
---- Restores size and view of each window, except where the user has changed them.
+--- Restores size and scroll position of each window, unless the user has changed them.
 ---@param before gemini_bridge.Layout
 ---@param shown gemini_bridge.Layout Layout right after the review was shown.
 ---@param ended gemini_bridge.Layout Layout when the review was decided.

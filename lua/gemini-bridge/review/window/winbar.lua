@@ -71,9 +71,10 @@ function M.update(review)
   if not view or not config.get().diff.winbar then
     return
   end
-  -- Sets a winbar in both windows. Otherwise the lines of one window would be one row higher.
+  -- Sets a winbar in both windows. With only one, the lines of the two windows would not be at the same height.
   for _, win in ipairs({ view.proposal, view.original }) do
-    -- A winbar would enlarge a window of one row. Neovim 0.10 and 0.12 would not restore the rows of other windows.
+    -- Sets no winbar in a window of one row: Neovim would enlarge it, and not give the rows back to the other windows
+    -- later.
     local has_room = vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_height(win) > 1
     local buf = has_room and vim.api.nvim_win_get_buf(win)
     local width = buf and vim.api.nvim_win_get_width(win) or 0
