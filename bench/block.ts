@@ -2,8 +2,8 @@
 import type { Nvim } from "../test/support/nvim.ts";
 
 /**
- * Runs the event loop continuously, and records the longest processor time of one iteration. Time of other programs
- * does not count.
+ * Keeps the event loop running, and records the longest processor time of a single iteration. Does not measure elapsed
+ * time, which other programs on the machine would affect.
  */
 const WATCH = `
 local function now()
@@ -17,8 +17,8 @@ local function turn()
   bench_longest, last, is_due = math.max(bench_longest, time - last), time, false
 end
 idle:start(function()
-  -- While Neovim reads or writes a file, it also runs the event loop, but only to check for CTRL-C. Scheduled
-  -- functions run only when the editor is free.
+  -- Ends an iteration only when a scheduled function runs, that is, when the editor is free. The event loop alone also
+  -- runs while Neovim reads or writes a file, to check for CTRL-C.
   if not is_due then
     is_due = true
     vim.schedule(turn)
@@ -30,7 +30,7 @@ bench_stop = function()
 end
 `;
 
-/** The longest block during `run` (ms). */
+/** The longest time for which the event loop is blocked during `run` (ms). */
 export async function longestBlock(nvim: Nvim, run: () => Promise<unknown>): Promise<number> {
   await nvim.lua(WATCH);
   await nvim.lua("bench_longest = 0");

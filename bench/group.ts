@@ -1,11 +1,11 @@
 /**
- * Measures one group of rows in a separate process and prints them as JSON. In a single process for all groups, texts
- * of 10 MB from other groups would slow down the start of programs and the garbage collection.
+ * Measures one group of rows, and prints the rows as JSON. Each group runs in a process of its own, because texts of 10
+ * MB from one group would slow down garbage collection and the start of programs in other groups.
  */
 import { groups } from "./groups.ts";
 import { ours } from "./subject.ts";
 
-// Suppresses the warnings about many listeners: the client has one for each of a thousand requests.
+// Suppresses Node's warnings about too many listeners: the client adds a listener for each of a thousand requests.
 process.removeAllListeners("warning");
 
 const [name = "", floor = ""] = process.argv.slice(2);

@@ -41,7 +41,7 @@ export const groups: Readonly<Record<string, Group>> = {
   sizes: sizeRows,
 };
 
-/** The groups that apply to any plugin with this protocol. */
+/** The groups that can be measured for every plugin that implements Gemini CLI's companion protocol. */
 export const comparable: Readonly<Record<string, Group>> = {
   startup: startupRows,
   start: startRows,

@@ -30,7 +30,7 @@ export function hookTo(nvim: Nvim): TellHook {
       tool_response: {},
       notification_type: "none",
     };
-    // Each hook of a CLI is a new connection.
+    // Opens a new connection, as each hook of a CLI does.
     const request = http.request({
       port: file.port,
       path: "/hook",

@@ -23,7 +23,7 @@ const machine = [
 
 const file = (name: string) => join(import.meta.dirname, name);
 
-/** Keeps earlier rows that were not measured again. */
+/** Merges the new rows into the earlier results if only some groups were measured. */
 function merge(now: readonly Results[]): Results[] {
   if (named.length === 0 || !existsSync(file("results.json"))) return [...now];
   const before: { results: Results[] } = JSON.parse(readFileSync(file("results.json"), "utf8"));
@@ -64,12 +64,12 @@ function measure(floor: string, nvim: string): Results {
   return results;
 }
 
-/** Starts the bridge once, and waits for the code cache that the first start of a build writes. */
+/** Starts the bridge once, and waits until this first start of a new build has written its code cache. */
 async function createCodeCache(): Promise<void> {
   await within(async (scope) => {
     const dist = join(root, "dist");
     const caches = () => readdirSync(dist).filter((name) => name.endsWith(".cache"));
-    // A cache may be that of an earlier build.
+    // Deletes existing caches, because they may belong to an earlier build.
     for (const name of caches()) rmSync(join(dist, name));
     const nvim = await startSubject(scope, ours);
     await nvim.lua(ours.start);
@@ -78,7 +78,7 @@ async function createCodeCache(): Promise<void> {
   });
 }
 
-// Suppresses the warnings about many listeners: the client has one for each of a thousand requests.
+// Suppresses Node's warnings about too many listeners: the client adds a listener for each of a thousand requests.
 process.removeAllListeners("warning");
 
 const binaries = execFileSync(join(root, "scripts/nvim.sh"), { encoding: "utf8" }).trim().split("\n");

@@ -25,7 +25,7 @@ export function processorTime(pid: number): number {
     .reduce((total, nanoseconds) => total + nanoseconds / 1e6, 0);
 }
 
-/** Sums a measurement over all processes that Neovim has started: the processes of the bridge, if it has any. */
+/** Sums a measurement over all processes that Neovim has started, such as the host. */
 export function sumBelow(pid: number, measure: (pid: number) => number): number {
   return descendants(pid).reduce((total, child) => total + measure(child), 0);
 }

@@ -44,7 +44,7 @@ export async function takeTurns<const M extends readonly (() => Promise<unknown>
   return samples as { [K in keyof M]: Awaited<ReturnType<M[K]>>[] };
 }
 
-/** The summary for a row that shows the 99th percentile instead of the median. */
+/** Replaces the median with the 99th percentile, for rows that show this percentile. */
 export function atP99(summary: Summary): Summary {
   return { ...summary, median: summary.p99, low: summary.p99, high: summary.p99 };
 }

@@ -18,9 +18,9 @@ export interface Subject {
   init: string;
   /** Lua that starts the bridge. */
   start: string;
-  /** Lua that returns `{ port, token }` once the plugin listens, for plugins without a discovery file. */
+  /** Only for plugins without a discovery file: Lua that returns `{ port, token }` as soon as the plugin listens. */
   endpoint?: string;
-  /** Lua that accepts the only proposal. */
+  /** Lua that accepts the pending proposal. */
   accept: string;
   /** Environment variables. */
   env?: Readonly<Record<string, string>>;
@@ -39,7 +39,7 @@ export const ours: Subject = {
 /** Neovim without plugins. */
 export const plain: Subject = { name: "Neovim", init: "", start: "", accept: "" };
 
-/** Runs a function with a scope, then disposes of everything in it. */
+/** Runs a function with a new scope. Afterwards disposes of everything that was added to the scope. */
 export async function within<T>(run: (scope: Scope) => Promise<T>): Promise<T> {
   const disposals: (() => unknown)[] = [];
   try {
@@ -50,7 +50,7 @@ export async function within<T>(run: (scope: Scope) => Promise<T>): Promise<T> {
 }
 
 export function startSubject(scope: Scope, subject: Subject, options: NvimOptions = {}): Promise<Nvim> {
-  // The test helpers always add this plugin to 'runtimepath'.
+  // Removes this plugin if another one is measured, because the test helpers always add it to 'runtimepath'.
   const remove = subject === ours ? "" : `vim.opt.runtimepath:remove(${JSON.stringify(root)})\n`;
   return startNvim(scope, {
     ...options,
@@ -63,7 +63,7 @@ const DiscoveryFile = z.looseObject({ port: z.number(), authToken: z.string().de
 const Endpoint = z.object({ port: z.number(), token: z.string() });
 type Endpoint = z.infer<typeof Endpoint>;
 
-/** Reads the newest discovery file as leniently as Gemini CLI, because other plugins may add fields. */
+/** Reads a discovery file. Allows unknown fields, as Gemini CLI does, because other plugins may add fields. */
 function readEndpoint(tmpdir: string): Endpoint | undefined {
   const directory = join(tmpdir, "gemini", "ide");
   if (!statSync(directory, { throwIfNoEntry: false })) return undefined;
@@ -87,7 +87,7 @@ export interface Running {
   clients: CompanionClient[];
   /** The first client. */
   readonly client: CompanionClient;
-  /** Where more clients can connect. */
+  /** Port and token with which more clients can connect. */
   endpoint: Endpoint;
 }
 
@@ -108,8 +108,8 @@ export async function startBridge(
   const connected: CompanionClient[] = [];
   for (let i = 0; i < clients; i += 1) connected.push(await connectClient(scope, { port, token }));
   for (const client of connected) {
-    // Some plugins send no context before the first event, or send it too early. Fires few events, because each event
-    // restarts their debounce.
+    // Fires events until the client has a context, because some plugins send none before the first event, or send it
+    // too early. Waits between the events, because each event restarts the debounce of these plugins.
     const told = () => client.waitForNotification("ide/contextUpdate", undefined, 500).catch(() => undefined);
     for (let i = 0; i < 40 && !(await told()); i += 1) {
       await nvim.lua("vim.api.nvim_exec_autocmds('CursorMoved', {})");

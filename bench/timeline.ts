@@ -1,6 +1,7 @@
 /**
- * Prints the timeline of a review of 1 KB, or of another size, in client, host and editor: medians of many reviews, in
- * milliseconds after the client's request. Not part of `make bench`. Its result is in README.md.
+ * Prints when the steps of a review happen in client, host and editor, in milliseconds after the client's request. Each
+ * time is the median of many reviews. The proposal has 1 KB, or the given size. Not part of `make bench`. README.md
+ * shows the result.
  * usage: NVIM_BIN=… node --import ./scripts/typescript.mjs bench/timeline.ts [bytes]
  */
 import * as z from "zod";

@@ -1,4 +1,7 @@
-/** Bundles host.ts in the same way as the plugin's host, and starts it. */
+/**
+ * Builds and starts host.ts: the minimal host whose times are the lower limit (the floor) for those of the plugin.
+ * Bundles it in the same way as the plugin's host.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,7 +29,7 @@ export async function buildFloor(scope: Scope): Promise<string> {
   return outfile;
 }
 
-/** Lua that starts the host of the floor, and returns the time until it has attached (ms). */
+/** Lua that starts host.ts. Returns the time until it has attached to Neovim (ms), its port and its process id. */
 export const START_FLOOR = `
 local floor, argument = ...
 local port
@@ -38,12 +41,12 @@ local took = (vim.uv.hrtime() - start) / 1e6
 return { took = took, port = port, pid = vim.fn.jobpid(floor_job) }
 `;
 
-/** Starts the server of the floor in this Neovim, and connects the client that also measures the plugin. */
+/** Starts host.ts as a server in this Neovim, and connects a client of the same kind as for measuring the plugin. */
 export async function connectFloor(scope: Scope, nvim: Nvim, floor: string): Promise<CompanionClient> {
   const started = await nvim.lua(START_FLOOR, floor, "serve");
   const { port } = started as { port: number };
   const client = await connectClient(scope, { port, token: "any" });
-  // The client opens its stream after the answer to its first request.
+  // Sends until a notification arrives, because the client opens its event stream only after its first request.
   await waitFor(async () => {
     await nvim.lua("vim.rpcnotify(floor_job, 'send', 'ide/contextUpdate', vim.empty_dict())");
     return client.received["ide/contextUpdate"].length > 0;

@@ -1,6 +1,7 @@
 /**
- * The floor of the measurements: a Node process that only attaches to Neovim. With the argument "serve", it is also a
- * minimal node:http server for Gemini CLI's client, with a single event stream.
+ * The minimal host whose times are the lower limit (the floor) for those of the plugin: a Node process that only
+ * attaches to Neovim. With the argument "serve", it is also a minimal node:http server for Gemini CLI's client, with a
+ * single event stream.
  */
 import { createServer, type ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";

@@ -6,7 +6,8 @@ import type { Subject } from "../subject.ts";
 type Adapter = Pick<Subject, "start" | "accept"> & Partial<Subject>;
 
 const adapters: Readonly<Record<string, Adapter>> = {
-  // The server runs in Neovim itself and starts with setup(). CLIs find it only by variables in its own terminal.
+  // This plugin's server runs in Neovim itself, and starts with setup(). Only CLIs in the plugin's own terminal can
+  // find the server, by environment variables.
   "nvim-gemini-companion": {
     // Disables the plugin's news window, which would replace the file's window.
     init: "package.loaded['gemini.announce'] = { setup = function() end }\n",
@@ -18,7 +19,7 @@ const adapters: Readonly<Record<string, Adapter>> = {
       // Messages about broken connections would open a prompt and block Neovim.
       NGC_LOG_LEVEL: "fatal",
     },
-    // A proposal is accepted by writing and closing its buffer.
+    // In this plugin, the user accepts a proposal by writing its buffer and closing the window.
     accept: `for _, win in ipairs(vim.api.nvim_list_wins()) do
       local buf = vim.api.nvim_win_get_buf(win)
       if vim.wo[win].diff and vim.bo[buf].buftype == 'acwrite' then
@@ -28,8 +29,9 @@ const adapters: Readonly<Record<string, Adapter>> = {
       end
     end`,
   },
-  // McEazy2700/gemini-cli.nvim also serves from Neovim. Its discovery file is not where CLIs look. Commit 814e99c
-  // cannot parse the requests of a client, so that only its start can be measured.
+  // The server of McEazy2700/gemini-cli.nvim also runs in Neovim itself. It writes its discovery file to a directory
+  // where CLIs do not look. Commit 814e99c cannot parse the requests of clients, so that only its start can be
+  // measured.
   "gemini-cli.nvim": {
     start: "require('gemini-cli').setup()",
     endpoint: `local server = require('gemini-cli.server')
@@ -45,7 +47,7 @@ const adapters: Readonly<Record<string, Adapter>> = {
   },
 };
 
-/** The adapter in PEER_START, PEER_ACCEPT and, if needed, PEER_ENDPOINT. */
+/** The adapter that PEER_START, PEER_ACCEPT and PEER_ENDPOINT in the environment define. PEER_ENDPOINT is optional. */
 function given(): Adapter | undefined {
   const { PEER_START: start, PEER_ACCEPT: accept, PEER_ENDPOINT: endpoint } = process.env;
   return start ? { start, accept: accept ?? "", ...(endpoint ? { endpoint } : {}) } : undefined;

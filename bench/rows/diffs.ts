@@ -11,7 +11,7 @@ import { type Summary, summarize, takeTurns, time } from "../stats.ts";
 import { ours, plain, type Subject, startBridge, startSubject, within } from "../subject.ts";
 import type { Goal, Row } from "../table.ts";
 
-/** Sizes of proposals. Short ones are measured more often, because other load affects them more. */
+/** Sizes of proposals. Short proposals are measured more often, because other load on the machine affects them more. */
 const SIZES: Readonly<Record<string, Size>> = {
   "1 KB": {
     size: 1_000,
@@ -31,27 +31,27 @@ const SIZES: Readonly<Record<string, Size>> = {
   },
 };
 
-/** Pause before a decision, as a user needs it. Processes that have been idle take longer to answer. */
+/** Pause before a decision, because users do not decide at once, and idle processes take longer to answer. */
 const PAUSE_MS = 100;
 
 interface Size {
   size: number;
   runs: number;
-  /** Goals for the answer and for an accept, and for the time that each blocks the editor. */
+  /** Goals for showing a proposal and for accepting it, and for the time that each of them blocks the editor. */
   open: Goal;
   openBlock: Goal;
   accept: Goal;
   acceptBlock?: Goal;
 }
 
-/** A text of about this size, and a proposal that changes every hundredth line. */
+/** Returns a text of about `size` bytes, and a proposal that changes every hundredth line of it. */
 export function texts(size: number): { before: string; after: string } {
   const lines = Array.from({ length: Math.ceil(size / 50) }, (_, i) => `line ${i} `.padEnd(49, "abc def "));
   const changed = lines.map((line, i) => (i % 100 === 0 ? line.toUpperCase() : line));
   return { before: `${lines.join("\n")}\n`, after: `${changed.join("\n")}\n` };
 }
 
-/** Shows a proposal with minimal code: a buffer with its lines, beside the file, in diff mode. */
+/** Lua that shows a proposal with as little code as possible: in diff mode, in a new buffer beside the file. */
 const SHOW = `
 local text = ...
 local start = vim.uv.hrtime()
@@ -75,13 +75,13 @@ bench_text = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')
 return (vim.uv.hrtime() - start) / 1e6
 `;
 
-/** A request that carries the text and is refused as soon as it is parsed. */
+/** Sends the text in a request for an unknown tool, which the host refuses as soon as it has parsed the request. */
 function refuse(client: CompanionClient, filePath: string, newContent: string): Promise<unknown> {
   const params = { name: "noSuchTool", arguments: { filePath, newContent } };
   return client.mcp.request({ method: "tools/call", params }, CallToolResultSchema).catch(() => {});
 }
 
-/** Closes a diff. The answer differs between plugins and is not checked. */
+/** Closes a diff. Ignores the answer, because it differs between plugins. */
 export function closeDiff(client: CompanionClient, filePath: string): Promise<unknown> {
   const params = { name: "closeDiff", arguments: { filePath, suppressNotification: true } };
   return client.mcp.request({ method: "tools/call", params }, CallToolResultSchema).catch(() => {});
@@ -120,7 +120,7 @@ async function openRows(subject: Subject, name: string, { size, runs, ...goals }
         await close();
         return took;
       },
-      // Other plugins may not answer this request, and their figures have no floor.
+      // Not for other plugins, which may never answer this request. Their figures have no floor.
       async () => (subject === ours ? time(() => refuse(client, path, after)) : Number.NaN),
       () => time(carry),
       async () => z.number().parse(await bare.lua(SHOW, after)),
@@ -159,7 +159,10 @@ async function openRows(subject: Subject, name: string, { size, runs, ...goals }
 
 const Times = z.object({ at: z.string(), blocked: z.number() });
 
-/** Time from the start of the Lua code until the client has the notification, and the time of the code alone (ms). */
+/**
+ * Runs Lua code that accepts a proposal. Returns the time until the client has the notification, and the time of the
+ * code alone (ms).
+ */
 async function untilAccepted(client: CompanionClient, nvim: Nvim, code: string) {
   const list = client.received["ide/diffAccepted"];
   list.length = 0;
@@ -233,7 +236,7 @@ async function acceptRows(
 }
 
 export async function diffRows(subject: Subject, floor: string): Promise<Row[]> {
-  // Some other plugins need half a minute for a proposal of 10 MB.
+  // Leaves out proposals of 10 MB for other plugins, because some need half a minute for one.
   const sizes = Object.entries(SIZES).filter(([, { size }]) => subject === ours || size < 10_000_000);
   const rows: Row[] = [];
   for (const [name, size] of sizes) rows.push(...(await openRows(subject, name, size)));

@@ -10,7 +10,7 @@ import type { Row } from "../table.ts";
 const RUNS = 15;
 const SNAPSHOTS = 20;
 
-/** Returns the mean time of an event (us), from a thousand events, each in the next buffer. */
+/** Lua that fires a thousand events, in one buffer after the other, and returns the mean time of an event (us). */
 const FIRE = `
 local event, bufs = ..., vim.api.nvim_list_bufs()
 local start = vim.uv.hrtime()
@@ -18,7 +18,7 @@ for i = 1, 1000 do vim.api.nvim_exec_autocmds(event, { modeline = false, buffer 
 return (vim.uv.hrtime() - start) / 1e6
 `;
 
-/** Returns the time of a single event after a pause (us). */
+/** Lua that fires a single event, and returns its time (us). */
 const FIRST = `
 local start = vim.uv.hrtime()
 vim.api.nvim_exec_autocmds('CursorMoved', { modeline = false })
@@ -34,7 +34,7 @@ for _, event in ipairs({ 'CursorMoved', 'CursorMovedI', 'BufEnter' }) do
 end
 `;
 
-/** Adds this number of files to the buffer list. */
+/** Lua that adds files to the buffer list until it contains a given number. */
 export const BUFFERS = `
 for i = 2, ... do vim.bo[vim.fn.bufadd(('%s/file%d.txt'):format(vim.fn.getcwd(), i))].buflisted = true end
 `;
@@ -85,7 +85,7 @@ async function eventRowsOf(subject: Subject, { name, clients, prepare }: Situati
   });
 }
 
-/** Measures the first event of a burst. */
+/** Measures an event after a pause, as the first event of a burst. */
 async function firstRow(subject: Subject): Promise<Row> {
   return within(async (scope) => {
     const { nvim } = await startBridge(scope, subject, OPEN);

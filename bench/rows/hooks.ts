@@ -9,7 +9,7 @@ import type { Row } from "../table.ts";
 
 const SCRIPT = join(root, "extension/hooks/hook.sh");
 
-/** The input of the hooks before and after an edit, which contains the whole file. */
+/** The inputs of the two hooks before and after an edit. Each input contains the whole file. */
 function inputs(size: number): ((moment: number) => string)[] {
   const content = "a line of text\n".repeat(size / 15);
   const returnDisplay = { filePath: "/w/a.txt", originalContent: content, newContent: content };
@@ -36,7 +36,7 @@ interface Place {
 }
 
 async function run(command: string, { env, cwd }: Place, input: string): Promise<void> {
-  // Without SHLVL, bash would read ~/.bashrc first. CLIs in terminals have this variable.
+  // Sets SHLVL, as terminals do, because bash would otherwise read ~/.bashrc first.
   const hook = spawn("bash", ["-c", command], { env: { ...process.env, SHLVL: "1", ...env }, cwd });
   hook.stdin.on("error", () => {}); // the hook may end without reading its input
   hook.stdin.end(input);
@@ -71,7 +71,8 @@ export async function hookRows(subject: Subject): Promise<Row[]> {
       edit(hooks, gone, 1_000),
       edit([":", ":"], here, 1_000),
     ]);
-    // Measured separately, because the host is still busy after its answer to a large edit.
+    // Does not alternate with the other measurements, because the host is still busy after it has answered a large
+    // edit.
     const [large] = await takeTurns(20, [edit(hooks, here, 2_000_000)]);
     const floor = summarize(least);
     return [

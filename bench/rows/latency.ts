@@ -13,7 +13,7 @@ const RUNS = 300;
 /** Disables the debounce, which is not part of the figure. */
 const NO_PAUSE = { ...SUBSCRIPTION, debounce: 0, maxWait: 0 };
 
-/** Moves the cursor, and returns the time of the event. Neovim and Node's hrtime use the same clock. */
+/** Lua that moves the cursor, and returns the time of the event. Node's hrtime uses the same clock as Neovim's. */
 const MOVE = `
 vim.api.nvim_win_set_cursor(0, { ..., 0 })
 local now = vim.uv.hrtime()

@@ -10,7 +10,7 @@ const HUNKS = 5;
 const PAINTS = 11;
 const KEYS = 100;
 
-/** Sends changes to Lua as the host does. */
+/** Lua that adds changes as if the host had sent them. */
 const ADD = `
 for _, change in ipairs(...) do
   require('gemini-bridge.changes.changes').show({ path = change.path, change = change, edited = false })
@@ -29,7 +29,7 @@ return (vim.uv.hrtime() - start) / 1e6
 
 const CLOSE = "vim.api.nvim_feedkeys('q', 'xt', false)";
 
-/** Goes to the next hunk, often in the next file. */
+/** Lua that goes to the next hunk, often in the next file. Returns the time until it is drawn (ms). */
 const NEXT = `
 local key = vim.keycode(require('gemini-bridge.config').get().changes.keys.next)
 local start = vim.uv.hrtime()
@@ -38,7 +38,7 @@ vim.cmd.redraw()
 return (vim.uv.hrtime() - start) / 1e6
 `;
 
-/** Sends an update after a decision on one hunk. */
+/** Lua that updates a file after a decision on one hunk. Returns the time until the update is drawn (ms). */
 const DECIDED = `
 local change = ...
 local start = vim.uv.hrtime()
@@ -47,7 +47,7 @@ vim.cmd.redraw()
 return (vim.uv.hrtime() - start) / 1e6
 `;
 
-/** Creates the change of a file, without the decided hunks. */
+/** Creates the change of a file with this number of hunks. Leaves out the decided ones. */
 export function changeOf(path: string, hunks: number, decided = 0): ShownChange {
   const count = hunks - decided;
   return {

@@ -13,9 +13,12 @@ const RUNS = 10;
 const DIFFS = 1000;
 /** Pause before memory is measured (ms). */
 const SETTLE_MS = 1_000;
-/** Pause until the host has freed the memory of its start (src/system/idle-memory.ts). */
+/** Pause until the host has freed the memory that only its start needs (src/system/idle-memory.ts). */
 const REST_MS = 5_000;
-/** Times for measuring an idle host (ms). V8 collects garbage again about eight seconds after a collection. */
+/**
+ * Pause before the processor time of an idle host is measured, and duration of the measurement (ms). The pause is long
+ * because V8 collects garbage once more, about eight seconds after a collection.
+ */
 const IDLE = { settle: 20_000, measure: 60_000 };
 
 const TEXT = "a line of ordinary length, as they are\n".repeat(100);
@@ -23,7 +26,7 @@ const OPEN = { files: { "a.txt": TEXT }, args: ["a.txt"] };
 
 const Floor = z.object({ pid: z.number() });
 
-/** Opens and closes this number of reviews. */
+/** Opens and closes `count` reviews. */
 async function review({ nvim, client }: Running, count: number): Promise<void> {
   for (let i = 0; i < count; i += 1) {
     await client.openDiff(nvim.path("a.txt"), `${TEXT}change ${i}\n`);
@@ -80,7 +83,10 @@ async function memoryRows(subject: Subject, floor: string): Promise<Row[]> {
   ];
 }
 
-/** Memory of Neovim and all its processes, because other plugins serve from Neovim itself. */
+/**
+ * Memory of Neovim together with all processes that it has started. Includes Neovim, because other plugins run their
+ * servers in Neovim itself.
+ */
 const footprint = async ({ pid }: Nvim) => {
   await delay(SETTLE_MS);
   return residentMemory(pid) + sumBelow(pid, residentMemory);
@@ -107,7 +113,7 @@ export async function growthRows(subject: Subject): Promise<Row[]> {
   return [{ name: `what ${DIFFS / 2} diffs add to it`, unit: "MB", figure: summarize(figures) }];
 }
 
-/** Measures all idle processes at the same time. */
+/** Measures the processor time of idle hosts, all at the same time. */
 async function idleRows(subject: Subject, floor: string): Promise<Row[]> {
   return within(async (scope) => {
     const figures: Nvim[] = [];
@@ -147,7 +153,7 @@ async function idleRows(subject: Subject, floor: string): Promise<Row[]> {
   });
 }
 
-/** Measures memory and idle time in parallel. Neither depends on the load of the machine. */
+/** Measures memory and idle time in parallel, because neither depends on the load of the machine. */
 export async function resourceRows(subject: Subject, floor: string): Promise<Row[]> {
   return (await Promise.all([memoryRows(subject, floor), idleRows(subject, floor)])).flat();
 }

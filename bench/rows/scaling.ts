@@ -21,7 +21,7 @@ vim.cmd('normal! GVgg')
 `;
 
 interface Growth {
-  /** The measured action, and what its cost depends on. */
+  /** What is measured (`name`), and the items whose number may affect the cost (`of`). */
   name: string;
   of: string;
   counts: readonly number[];
@@ -33,7 +33,7 @@ type Run = (round: number) => Promise<unknown>;
 interface Prepared {
   nvim: Nvim;
   run: Run;
-  /** Like `run`, but also waits for the editor. */
+  /** Runs after `run`, and waits until the editor shows its result. */
   shown?: Run;
 }
 
@@ -49,7 +49,10 @@ async function prepareMove(subject: Subject, { nvim, clients }: Running): Promis
   return { nvim, run };
 }
 
-/** Prepares a movement of the cursor among many items. @param code Lua that creates a given number of items */
+/**
+ * Prepares a movement of the cursor in a Neovim with many items, such as buffers.
+ * @param code Lua that creates a given number of items
+ */
 function prepareMoveAmong(code: string): Prepare {
   return async (scope, subject, count) => {
     const running = await startBridge(scope, subject, OPEN);
@@ -118,7 +121,10 @@ const growths: readonly Growth[] = [
   },
 ];
 
-/** Exponent of the growth, by least squares of logarithms: 1 for linear cost, 0 for constant cost. */
+/**
+ * Returns the exponent of the growth: 1 for linear cost, 0 for constant cost. Fits a line to the logarithms by least
+ * squares.
+ */
 function power(counts: readonly number[], costs: readonly number[]): number {
   const points = counts.map((count, i) => [Math.log(count), Math.log(costs[i] ?? Number.NaN)] as const);
   const mean = (axis: 0 | 1) => points.reduce((sum, point) => sum + point[axis], 0) / points.length;
@@ -149,7 +155,7 @@ async function rowsOf(subject: Subject, { name, of, counts, prepare }: Growth): 
       const [times, blocks]: [number[], number[]] = [[], []];
       for (let round = 1; round <= RUNS; round += 1) {
         times.push(await time(() => run(2 * round)));
-        // A system clock with low resolution may return 0.
+        // Uses at least 0.05 ms: the result is 0 if the system's clock is too coarse, and 0 has no logarithm.
         blocks.push(Math.max(await longestBlock(nvim, () => whole(2 * round + 1)), 0.05));
       }
       took.push(times);

@@ -19,7 +19,7 @@ function size(path: string): number {
 
 const Lock = z.object({ packages: z.record(z.string(), z.looseObject({ dev: z.boolean().optional() })) });
 
-/** Size of the packages that `npm ci --omit=dev` installs for the build. */
+/** Size of the packages that `npm ci --omit=dev` installs. The build needs them. */
 function packages(): number {
   const { packages } = Lock.parse(JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")));
   return Object.entries(packages)

@@ -13,7 +13,7 @@ import { withoutPause } from "./latency.ts";
 
 const SIZES = { "1 KB": { size: 1_000, runs: 61 }, "1 MB": { size: 1_000_000, runs: 21 } };
 
-/** Neovim and Node's hrtime use the same clock. */
+/** Lua that records when a review opens. Node's hrtime uses the same clock as Neovim's. */
 const WATCH = `vim.api.nvim_create_autocmd('User', {
   pattern = 'GeminiDiffOpened', callback = function() bench_opened = tostring(vim.uv.hrtime()) end })`;
 
@@ -23,7 +23,7 @@ const Time = z.string().transform(BigInt);
 
 const milliseconds = (from: bigint, to: bigint) => Number(to - from) / 1e6;
 
-/** The folders of the CLIs. The bridge serves only CLIs whose folder exists. */
+/** Files that create the folders of three CLIs, because the bridge serves only CLIs whose folder exists. */
 const FOLDERS = { "../home/.claude/keep": "", "../home/.qwen/keep": "", "../home/.llxprt/keep": "" };
 
 async function connectSocket(scope: Scope, nvim: Nvim): Promise<SocketClient> {
@@ -31,7 +31,10 @@ async function connectSocket(scope: Scope, nvim: Nvim): Promise<SocketClient> {
   return SocketClient.connect(scope, lock);
 }
 
-/** Time until a review is open in the editor, and time from the decision until the client has the text (ms). */
+/**
+ * Returns two times (ms): from the request until the review is open in the editor, and from the decision until the
+ * client has the text.
+ */
 async function review(nvim: Nvim, ask: () => Promise<unknown>, arrives: () => Promise<unknown>) {
   await nvim.lua("bench_opened = nil");
   const asked = process.hrtime.bigint();
@@ -111,7 +114,10 @@ async function delay(
   return milliseconds(at, last);
 }
 
-/** Measures one context for a client of each kind, compared with the same number of clients of Gemini CLI. */
+/**
+ * Measures the time until clients of different kinds have a context, compared with the same number of clients of Gemini
+ * CLI.
+ */
 async function contextRow(subject: Subject): Promise<Row> {
   return within(async (scope) => {
     const options = { files: { "a.txt": "a\n", "b.txt": "b\n", ...FOLDERS }, args: ["a.txt", "b.txt"] };

@@ -12,7 +12,10 @@ import type { Row } from "../table.ts";
 
 const RUNS = 15;
 
-/** Polls for the discovery file each millisecond, because not every plugin fires an event. */
+/**
+ * Lua that starts a plugin and waits until CLIs can find it. Checks for the discovery file each millisecond, because
+ * not every plugin fires an event.
+ */
 const START = `
 local code, endpoint = ...
 local directory = vim.fs.joinpath(vim.uv.os_tmpdir(), 'gemini', 'ide')
@@ -32,10 +35,13 @@ return { took = (vim.uv.hrtime() - start) / 1e6, blocked = blocked }
 
 const Took = z.object({ took: z.number(), blocked: z.number().default(0) });
 
-/** The files of a release that a start needs. V8's code cache is not among them. */
+/** The files of a release that are needed for a start, without V8's code cache. */
 const PARTS = ["lua", "plugin", "rplugin", "package.json", "dist/gemini-bridge.cjs"];
 
-/** @returns Lua that adds these files to 'runtimepath' instead of the plugin */
+/**
+ * Copies the plugin without V8's code cache.
+ * @returns Lua that adds the copy to 'runtimepath' instead of the plugin
+ */
 function copyWithoutCache(scope: Scope): string {
   const directory = mkdtempSync(join(tmpdir(), "gb-uncached-"));
   scope.teardown(() => rmSync(directory, { recursive: true, force: true }));
@@ -74,7 +80,7 @@ const setUp = (options: string): Subject => ({
   init: `vim.opt.runtimepath:prepend(${JSON.stringify(root)}) require('gemini-bridge').setup(${options})`,
 });
 
-/** Returns the time until |glob()| finds a file for each pattern (ms). */
+/** Lua that starts the bridge. Returns the time until |glob()| finds a file for each pattern (ms). */
 const ANNOUNCE = `
 local patterns = ...
 local start = vim.uv.hrtime()
@@ -109,7 +115,10 @@ async function announceRow(): Promise<Row> {
   };
 }
 
-/** Sends a request as soon as the discovery file exists. Returns the time until its answer (ms). */
+/**
+ * Lua that starts the bridge and sends a request as soon as the discovery file exists. Returns the time until the
+ * answer (ms).
+ */
 const ANSWER = `
 local start = vim.uv.hrtime()
 vim.cmd.GeminiStart()
@@ -130,7 +139,7 @@ client:close()
 return took
 `;
 
-/** Measures the first request, which waits for the application to be loaded. */
+/** Measures the time until the first request is answered. The request must wait until the application is loaded. */
 async function answerRow(): Promise<Row> {
   const answered = () =>
     within(async (scope) => z.number().parse(await (await startSubject(scope, ours)).lua(ANSWER)));

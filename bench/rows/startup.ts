@@ -8,7 +8,7 @@ import { summarize, takeTurns } from "../stats.ts";
 import { ours, type Subject, within } from "../subject.ts";
 import type { Row } from "../table.ts";
 
-/** Many runs, because figure and floor differ less than two starts of the same Neovim. */
+/** Many runs are needed, because the plugin changes the time of a start by less than it varies between two runs. */
 const RUNS = 200;
 
 const OPTIONS = "{ log = { level = 'debug' }, diff = { layout = 'tab', keys = { accept = 'ga' } } }";
@@ -53,7 +53,8 @@ export async function startupRows(subject: Subject): Promise<Row[]> {
       async () => (isOurs ? start(dirs, setup(OPTIONS)).setup : 0),
     ]);
     const floor = summarize(without);
-    // Compares consecutive starts, because the load of the machine varies more than figure and floor differ.
+    // Compares each start with the one that ran next to it, because other load on the machine changes the time of a
+    // start more than the plugin does.
     const beyond = with_.map((took, i) => took - (without[i] ?? Number.NaN));
     const rows: Row[] = [
       {

@@ -8,7 +8,7 @@ import { SERVE } from "./in-process-server.ts";
 
 const TURNS = 5;
 const FILES = 20;
-/** Number of places in each file. */
+/** Number of places to edit in each file. */
 const PLACES = 10;
 const GOAL = { ratio: 1.25 };
 

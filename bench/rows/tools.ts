@@ -1,4 +1,4 @@
-/** Measures the tools for the model: the call, and the block of the editor with large answers. */
+/** Measures the tools that a model can call: the time of a call, and how long large answers block the editor. */
 import { connectEditorClient, type EditorClient } from "../../test/support/editor-client.ts";
 import { longestBlock } from "../block.ts";
 import { summarize, takeTurns, time } from "../stats.ts";

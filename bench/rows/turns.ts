@@ -117,7 +117,7 @@ async function editRows(subject: Subject): Promise<Row[]> {
   return rows;
 }
 
-/** 100,000 files in 1,000 folders, all in Git's index. */
+/** Creates 100,000 files in 1,000 folders, and adds them to Git's index. */
 function makeRepository(directory: string): void {
   const git = (...args: string[]) => execFileSync("git", ["-C", directory, ...args], { stdio: "ignore" });
   git("init", "-q");
@@ -129,7 +129,7 @@ function makeRepository(directory: string): void {
   git("add", "-A");
 }
 
-/** 1 GB of files that are not in Git. They are sparse, but are read like others. */
+/** Creates 1 GB of files that are not in Git's index. They are sparse, but programs read them like other files. */
 function addUntracked(directory: string): void {
   execFileSync("git", ["-C", directory, "init", "-q"], { stdio: "ignore" });
   for (let i = 0; i < UNTRACKED_FILES; i += 1) {

@@ -11,7 +11,7 @@ import { type Subject, startBridge, within } from "../subject.ts";
 import type { Goal, Row } from "../table.ts";
 import { closeDiff, texts } from "./diffs.ts";
 
-/** Sizes of proposals, with the goal for all reviews but the first. */
+/** Sizes of proposals. The goal is for all reviews except the first one. */
 const SIZES = [
   { name: "1 KB", size: 1_000, runs: 31, goal: { most: 8 } },
   { name: "1 MB", size: 1_000_000, runs: 15, goal: { most: 60 } },
@@ -20,23 +20,23 @@ const FIRST_GOAL: Goal = { most: 12 };
 const CLIENTS = 10;
 const STARTS = 11;
 
-/** Timeout for a drawn proposal, which some other plugins never show (ms). */
+/** Maximum time to wait until a proposal is drawn, because some other plugins never draw one (ms). */
 const TIMEOUT_MS = 10_000;
 
 const WIDTH = 200;
 const HEIGHT = 50;
 
-/** The events that change what a terminal shows, see |ui-linegrid|. */
+/** Neovim's events that change what the screen shows, see |ui-linegrid|. */
 const Line = z.tuple([z.literal(1), z.number(), z.number(), z.array(z.array(z.unknown()))]).rest(z.unknown());
 const Scroll = z
   .tuple([z.literal(1), z.number(), z.number(), z.number(), z.number(), z.number()])
   .rest(z.unknown());
 
-/** The content of a screen. Neovim sends only the changed parts. */
+/** The content of a screen. Collects it from events, because Neovim sends only the changed parts. */
 class Screen {
   readonly #rows = Array.from({ length: HEIGHT }, () => new Array<string>(WIDTH).fill(" "));
 
-  /** @returns whether the screen is complete */
+  /** Applies one kind of event. @returns whether Neovim has sent all parts of an update */
   take([event, ...calls]: unknown[]): boolean {
     for (const call of calls) {
       if (event === "grid_line") this.#draw(Line.parse(call));
@@ -67,7 +67,8 @@ class Screen {
 }
 
 /**
- * Attaches a screen. @returns a function that waits until the screen shows a text, and returns the time since then (ms)
+ * Attaches a screen.
+ * @returns a function that waits until the screen shows `text`, and returns the time from `since` until then (ms)
  */
 async function attachScreen({ nvim }: Nvim): Promise<(text: string, since: number) => Promise<number>> {
   const screen = new Screen();
@@ -88,7 +89,8 @@ async function attachScreen({ nvim }: Nvim): Promise<(text: string, since: numbe
 }
 
 /**
- * Time from the request until the proposal's first line is on the screen. The first line of each proposal is different.
+ * Time from the request until the proposal's first line is on the screen. The line contains `number`, because it must
+ * be different for each proposal.
  */
 async function untilDrawn(
   client: CompanionClient,

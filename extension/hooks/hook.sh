@@ -3,26 +3,27 @@
 # notice: the CLI does not wait for an answer
 #
 # Finds Neovim as the CLI does: by the variables of Neovim's terminals, else by Neovim's discovery files (see
-# src/discovery/content.ts). Uses only files that belong to the user, in directories that belong to the user. Connects
-# only to 127.0.0.1.
+# src/discovery/content.ts). For safety, uses only files and directories that belong to the user, and connects only to
+# 127.0.0.1.
 #
-# Uses only builtins of bash. Programs would be slow, and the CLI waits for each hook. Their arguments would contain the
-# token, and all users can see arguments. Prints no errors and always succeeds, because the CLI would show errors, and
-# treats other exit codes as failures.
+# Uses only builtins of bash (except for very large input), because starting programs is slow, and the CLI waits for
+# each hook. Also, all users can see the arguments of a program, and these would contain the token. Prints no errors and
+# always succeeds, because the CLI would show errors, and would treat other exit codes as failures.
 
 gb_prefix=$1 gb_query="pid=$PPID${2:+&$2}"
 gb_body= gb_streams=
 
-# Maximum size of a single write, and maximum size that bash reads in reasonable time (bytes).
+# Maximum size that is written without a process in the background, and maximum size that bash reads in reasonable time
+# (bytes).
 gb_buffer=131072 gb_large=524288
 
 # Maximum number of discovery files, and maximum size of each (bytes).
 gb_max_files=64 gb_max_file=8192
 
-# Reads the CLI's JSON into gb_body: all of it, or the beginning if curl can send the rest.
+# Reads the CLI's JSON into gb_body. Reads only the beginning of a large text if curl can send the rest.
 gb_read_body() {
   [[ -z $gb_body ]] || return
-  # -N reads no byte beyond the limit. Bash 3 does not support it.
+  # `read -N` leaves all bytes beyond the limit for curl. Bash 3 does not support it, and uses cat.
   IFS= read -r -N $gb_large gb_body || [[ -n $gb_body ]] || gb_body=$(cat)
   ((${#gb_body} >= gb_large)) || return
   if command -v curl > /dev/null; then gb_streams=1; else gb_body+=$(cat); fi
@@ -37,10 +38,10 @@ gb_ask() { # port, token, method, body
   gb_answer= gb_hung=
   {
     # Uses echo, because printf would write each line separately and wake the host each time. Writes larger bodies in
-    # the background, because a hanging host would not read them.
+    # the background, because a hanging host would not read them, and so would block the hook.
     if ((${#4} < gb_buffer)); then echo -n "$head$4" >&3; else echo -n "$head$4" >&3 & writer=$!; fi
     IFS= read -r -t 2 -d '' gb_answer <&3
-    # Bash 3 does not report a timeout.
+    # Bash 3 does not report a timeout. Therefore looks at the time that has passed.
     [[ -n $gb_answer ]] || ((SECONDS - since < 2)) || gb_hung=$1:$2
     [[ -z $writer ]] || kill "$writer"
   } 3<> "/dev/tcp/127.0.0.1/$1"
@@ -52,7 +53,7 @@ gb_ask() { # port, token, method, body
 gb_tell() { # port, token
   gb_read_body
   if [[ -n $gb_streams ]]; then
-    # The rest of the body can be read only once. Therefore first asks whether this is the right editor.
+    # First asks whether this is the right editor, because the rest of the body can be read and sent only once.
     gb_ask "$1" "$2" GET '' || return
     [[ $gb_answer == 'HTTP/1.1 405 '* ]] || return 0
     { echo -n "$gb_body" && exec cat; } |
@@ -73,7 +74,8 @@ gb_list() {
     *) return 1 ;; # the hooks of other CLIs run only where their variables are set
   esac
   [[ $parent != '~/'* ]] || parent=$HOME/${parent#'~/'}
-  # A link is fine in the user's home. In the temporary directory, another user could have made it.
+  # Refuses a link in the temporary directory, because another user could have made it. In the user's home, a link is
+  # fine.
   [[ $gb_prefix == QWEN_CODE_IDE || ! -L $parent ]] || return
   [[ $parent == /* && -O $parent && -O $parent/ide && ! -L $parent/ide ]] || return
   gb_files=("$parent"/ide/$names)
@@ -85,7 +87,7 @@ gb_read_file() { # path
   local rest head quote='"' escaped='\"'
   [[ -f $1 && -O $1 && ! -L $1 ]] || return
   IFS= read -r -n $gb_max_file rest < "$1"
-  # A regular expression would take five times as long.
+  # Does not use a regular expression, which would take five times as long.
   head=${rest%%',"workspacePath":"'*} rest=${rest:${#head}+18}
   gb_port=${head#'{"port":'}
   gb_roots=${rest%%'","authToken":"'*} rest=${rest:${#gb_roots}+15}
@@ -115,7 +117,7 @@ gb_is_inside() {
   return 1
 }
 
-# Sets gb_above to the editor's process according to the CLI's variable, followed by all ancestors of the hook, the
+# Sets gb_above to process ids: the editor's id in the CLI's variable, then the ids of all ancestors of the hook, the
 # nearest first. The ancestors are known only if /proc exists.
 gb_list_above() {
   local variable=${gb_prefix}_PID pid=$PPID stat
@@ -146,7 +148,8 @@ gb_search() { # gb_hung after the attempt with the variables
     gb_read_file "$file" || continue
     [[ $gb_port:$gb_token != "$hung" ]] || return
     gb_is_inside || continue
-    # Gemini CLI prefers living processes, then larger numbers. Qwen Code prefers the newest file.
+    # Chooses as the CLIs do. Gemini CLI prefers editors whose process is alive, then the largest process id. Qwen Code
+    # prefers the newest file.
     pid=${file##*/gemini-ide-server-} pid=${pid%%-*}
     [[ $pid == [1-9]* && $pid != *[!0-9]* && ${#pid} -le 10 ]] || pid=0
     files+=("$file") ranks+=("$pid")

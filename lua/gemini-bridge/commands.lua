@@ -49,13 +49,14 @@ local function bridge()
   return require("gemini-bridge")
 end
 
---- Repairs the buffers of the plugin in a session file that was loaded: fills those of saved texts again, and deletes
---- the others, which are empty. Runs after the autocommand, because an autocommand cannot close windows.
+--- Repairs the plugin's buffers that a session file has restored: fills those of saved texts again, and deletes the
+--- others, which are empty. Does so in the next tick, because an autocommand cannot close windows.
 function M.clean_session()
   require("gemini-bridge.editor.scheduler").next(function()
     for _, buf in ipairs(vim.api.nvim_list_bufs()) do
       local name = vim.api.nvim_buf_get_name(buf)
-      -- The plugin itself sets 'buftype' of its buffers.
+      -- A buffer of the plugin without 'buftype' was restored by the session, because the plugin always sets this
+      -- option.
       local is_of_session = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""
       if is_of_session and vim.startswith(name, "gemini://kept/") then
         require("gemini-bridge.review.saved_texts").read({ buf = buf, match = name })
@@ -66,7 +67,8 @@ function M.clean_session()
   end)
 end
 
---- Calls `go` when the Node part is built. A running bridge needs no build, but may predate the latest one.
+--- Calls `go` after the user was asked to build a missing Node part. If the bridge is running, asks instead whether to
+--- restart it with a newer build, if there is one.
 ---@param go fun()
 local function when_built(go)
   local is_stopped = require("gemini-bridge.bridge.status").get().state == "stopped"
@@ -114,7 +116,7 @@ function M.log()
   if not vim.uv.fs_stat(path) then
     return notify("There is no log yet: the bridge creates it when it starts.")
   end
-  -- An Ex command would expand special characters in the path.
+  -- Does not use an Ex command, which would expand special characters in the path.
   local buf = vim.fn.bufadd(path)
   vim.bo[buf].buflisted, vim.bo[buf].swapfile = true, false -- several Neovims may show the log
   local base = require("gemini-bridge.editor.window").base()
@@ -178,7 +180,7 @@ function M.terminal(args)
   if problem then
     return notify(":Gemini: " .. problem, "error")
   end
-  -- Keeps the user's selection for the CLI, even if this command starts the bridge.
+  -- Tracks selections from now on, so that the CLI gets the user's selection even if this command starts the bridge.
   require("gemini-bridge.context.snapshot_debounce").track()
   if args.range > 0 then
     require("gemini-bridge.context.selection").take_along()

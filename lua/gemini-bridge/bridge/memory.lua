@@ -12,7 +12,8 @@ function M.remember(new)
   memory = new
 end
 
---- Removes the reviews, which end when the bridge stops. Sessions continue with a later host.
+--- Called when the bridge stops: removes the reviews, which end with the bridge, but keeps the sessions for a later
+--- host.
 function M.forget_reviews()
   if memory then
     memory = vim.tbl_extend("force", memory, { diffs = {} })

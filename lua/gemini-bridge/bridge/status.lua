@@ -1,4 +1,4 @@
---- Stores the status that the host pushes, so that reading it needs no round trip, and fires the `User` events.
+--- Stores the status that the host sends, so that Lua can read it without asking the host. Fires the `User` events.
 local contract = require("gemini-bridge.bridge.contract")
 local scheduler = require("gemini-bridge.editor.scheduler")
 
@@ -50,8 +50,8 @@ function M.address()
   return address
 end
 
---- Returns the name of a client for the user. All instances of a CLI report the same technical name, which the label
---- replaces.
+--- Returns the name of a client that the user sees: its own name, or `label` if it reports only the technical name that
+--- all instances of its CLI have in common.
 ---@param client string Name of the client or of its terminal.
 ---@param label string Name of the CLI for the user.
 ---@return string

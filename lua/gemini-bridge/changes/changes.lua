@@ -14,17 +14,17 @@ local by_path = {} ---@type table<string, gemini_bridge.Change>
 --- Paths of changed files in the order of arrival.
 local order = {} ---@type string[]
 local hunk_count = 0
---- Reason why changes of the last turn may be missing, by CLI.
+--- Why some changes of the last turn may be missing, by CLI.
 local incomplete = {} ---@type table<string, string>
 local group ---@type integer?
 
 ---@alias gemini_bridge.ChangeListener fun(name?: string, change?: gemini_bridge.Change, decision?: "kept"|"undone")
 local listeners = {} ---@type gemini_bridge.ChangeListener[]
 
---- Calls a function after each update, as soon as windows may be changed.
----@param act gemini_bridge.ChangeListener Called with path, change (nil after a decision) and decision; without
----arguments after all changes were hidden.
----@return fun() stop May run twice.
+--- Calls `act` after each update, as soon as Neovim allows changes of windows.
+---@param act gemini_bridge.ChangeListener Called with the path, the change (nil after a decision) and the
+---decision. Called without arguments after all changes were hidden.
+---@return fun() stop Idempotent.
 function M.listen(act)
   listeners[#listeners + 1] = act
   return function()
@@ -85,7 +85,7 @@ function M.find(typed)
     end)
 end
 
---- Starts or stops reporting the user's writes to the host.
+--- Starts or stops the autocommands that follow what the user does with files, such as writing them.
 ---@param params { active: boolean }
 function M.follow(params)
   if group then
@@ -99,25 +99,25 @@ function M.follow(params)
   vim.api.nvim_create_autocmd({ "BufWritePost", "FileWritePost", "FileAppendPost" }, {
     group = group,
     callback = function(args)
-      -- The written file. After `:write {file}`, this is not the file of the buffer.
+      -- The file that was written. With `:write {file}`, this is not the file of the buffer.
       local name = args.match
       if name:sub(1, 1) == "/" and not channel.notify("file_written", { path = name }) then
         memory.add_written(name)
       end
     end,
   })
-  -- Staging or committing a file keeps its changes. The user may have done so in another program.
+  -- Asks the host to look for files that were staged or committed in another program, because this keeps their changes.
   vim.api.nvim_create_autocmd({ "FocusGained", "ShellCmdPost", "TermLeave" }, {
     group = group,
     callback = function()
       channel.notify("changes_refresh", vim.empty_dict())
     end,
   })
-  -- Reading a file again removes its marks. After `:file`, the buffer belongs to another file.
+  -- Places the marks again: reading a file removes its marks, and after `:file` the buffer belongs to another file.
   vim.api.nvim_create_autocmd({ "BufReadPost", "FileChangedShellPost", "BufFilePost" }, {
     group = group,
     callback = function(args)
-      -- |:saveas| creates an unloaded buffer with the old name.
+      -- Skips the unloaded buffer that |:saveas| creates for the old name.
       if vim.api.nvim_buf_is_loaded(args.buf) then
         signs.place(args.buf, change_of(args.buf))
       end
@@ -175,7 +175,7 @@ function M.turn_ended(params)
   end
 end
 
---- Returns sentences that say why changes may be missing, for the last turn of each CLI.
+--- Returns the reasons why changes of the last turns may be missing: one sentence for each CLI.
 ---@return string[]
 function M.incomplete()
   return vim.tbl_values(incomplete)
@@ -194,8 +194,8 @@ function M.open_files()
   return { paths = paths, directories = require("gemini-bridge.context.workspace").get().directories }
 end
 
---- Hides all changes, because the bridge has stopped, or a new host sends them again. The user's writes are still
---- recorded: if an agent's command is running, the next host must not attribute them to the agent.
+--- Hides all changes when the bridge has stopped, or before a new host sends them again. The user's writes are still
+--- recorded. Otherwise, the next host could attribute them to an agent whose command is still running.
 function M.clear()
   by_path, order, incomplete, hunk_count = {}, {}, {}, 0
   signs.clear()

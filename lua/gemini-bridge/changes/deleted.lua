@@ -1,5 +1,5 @@
---- Shows the earlier text of a deleted file in a read-only buffer. The buffer has a name of its own, because `:edit`
---- with the name of the file would show an empty buffer.
+--- Shows the earlier text of a deleted file in a read-only buffer. The buffer is not named like the file, because
+--- `:edit` would then show an empty buffer.
 local channel = require("gemini-bridge.bridge.channel")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
@@ -55,7 +55,7 @@ function M.show(params)
   local buf = buffers[params.path]
   if buf and vim.api.nvim_buf_is_loaded(buf) then
     local options = vim.bo[buf]
-    -- Changing a read-only buffer would show a warning for a second (W10).
+    -- Resets 'readonly' first, because changing a read-only buffer would show warning W10 for a second.
     options.modifiable, options.readonly = true, false
     vim.api.nvim_buf_set_lines(buf, 0, -1, true, params.lines)
     options.modifiable, options.readonly, options.modified = false, true, false
@@ -68,8 +68,8 @@ function M.show(params)
   end
 end
 
---- If the file exists again, shows the file in the windows of the buffer. Otherwise, the buffer stays until no window
---- shows it.
+--- If the file exists again, shows the file in the windows of its earlier text. Otherwise, the earlier text stays until
+--- no window shows it.
 ---@param file string
 function M.forget(file)
   local buf = buffers[file]

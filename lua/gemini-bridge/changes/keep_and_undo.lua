@@ -26,11 +26,11 @@ local MAX_UNASKED_FILES = 10
 ---@field files gemini_bridge.ChosenFile[]
 ---@field turn? number
 
---- Tells `:GeminiKeep` and `:GeminiUndo` what the user has chosen on a page.
+--- How `:GeminiKeep` and `:GeminiUndo` find out what the user has chosen on a page.
 ---@class gemini_bridge.PageChoice
 ---@field chosen? fun(lines?: [integer, integer]): gemini_bridge.Chosen? Chosen files, if the tree has the focus.
 ---@field turn? fun(): number? The turn under the cursor.
----@field undo? fun(lines?: [integer, integer]) Replaces an undo without a path, `all` or `turn`.
+---@field undo? fun(lines?: [integer, integer]) Called instead of the usual undo if `:GeminiUndo` has no argument.
 
 local pages = {} ---@type table<integer, gemini_bridge.PageChoice> By tab page.
 
@@ -143,7 +143,7 @@ local function undo_now(chosen, done)
   end
 end
 
---- Asks before many files are undone.
+--- Asks the user before the changes of many files are undone.
 ---@param count integer Number of files.
 ---@param act fun() Called if the user agrees.
 function M.confirm(count, act)
@@ -158,8 +158,8 @@ function M.confirm(count, act)
   end)
 end
 
---- Undoes changes: restores the earlier bytes of files, and reloads their buffers in one undo step. Asks first if there
---- are many files.
+--- Undoes changes: restores the earlier bytes of files, and reloads their buffers, with one undo step for each buffer.
+--- Asks first if there are many files.
 ---@param chosen gemini_bridge.Chosen
 ---@param done? fun(chosen: gemini_bridge.ChosenFile[]) Called after the event was sent.
 ---@param is_forced? boolean
@@ -169,7 +169,7 @@ function M.undo_chosen(chosen, done, is_forced)
   end)
 end
 
---- Reverts the last keep or undo in all its files.
+--- Reverts the last keep or undo, in all files that it affected.
 function M.revert()
   send("changes_revert", vim.empty_dict())
 end

@@ -14,7 +14,7 @@ local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
---- Id of the quickfix list of changes that was opened last.
+--- Id of the most recent quickfix list of changes.
 local list_id ---@type integer?
 
 ---@param hunk gemini_bridge.ChangeHunk
@@ -40,8 +40,8 @@ function M.list()
   end, changes.all())
 end
 
---- Returns a quickfix entry for each undecided hunk of a file. A file without hunks has one entry. The user data of an
---- entry is the id of its hunk with the path of the file.
+--- Returns a quickfix entry for each undecided hunk of a file, or one entry for a file without hunks. Each entry stores
+--- the id of its hunk and the path of the file as user data.
 ---@param change gemini_bridge.Change
 ---@return vim.quickfix.entry[]
 local function entries_of(change)
@@ -100,7 +100,8 @@ local function untracked()
     :totable()
 end
 
---- Returns the reason for an empty list: changes are only tracked for CLIs that send hooks.
+--- Returns a text for the user that says why no changes are listed. Only the changes of CLIs that send hooks are
+--- tracked.
 ---@return string
 local function nothing_listed()
   local now, others = status.get(), untracked()
@@ -147,11 +148,11 @@ function M.open_quickfix()
   vim.cmd("botright copen")
 end
 
---- Updates since the quickfix list was written, by path: the new change, or false for a decided file.
+--- Updates that the quickfix list does not contain yet. By path: the new change of the file, or false if it is decided.
 local touched = {} ---@type table<string, gemini_bridge.Change|false>
 
---- Replaces the entries of updated files with entries for the undecided hunks. The current entry stays the same, or is
---- the next one after its hunk was decided.
+--- Replaces the quickfix entries of updated files. The current entry stays current. If its hunk was decided, the next
+--- entry becomes current.
 local function update_quickfix()
   local news = touched
   touched = {}

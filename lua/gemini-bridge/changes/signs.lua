@@ -42,7 +42,7 @@ end
 ---@param to string[]
 ---@return fun(line: integer): integer
 function M.line_map(from, to)
-  -- A buffer without text has one empty line.
+  -- A text without lines counts as one empty line, as in a buffer.
   local edits = line_diff.compare(from[1] and from or { "" }, to[1] and to or { "" })
   return function(line)
     local shift = 0
@@ -129,7 +129,7 @@ function M.list(buf)
   if not placed[buf] then
     return {}
   end
-  -- If the user has deleted the last lines of the buffer, their mark is below the new last line.
+  -- Limits all positions to the last line: if the user has deleted lines at the end, their marks are below it.
   local count = vim.api.nvim_buf_line_count(buf)
   return vim
     .iter(vim.api.nvim_buf_get_extmarks(buf, namespace, 0, -1, { details = true }))
@@ -174,7 +174,7 @@ function M.next(buf, line, direction, is_wanted)
   return marks:rfind(is_next)
 end
 
---- Scrolls to virtual lines above the first line. By default, Neovim hides them.
+--- Scrolls windows so that they show the virtual lines above the first line. By default, Neovim hides these lines.
 ---@param buf integer
 ---@param count integer Number of virtual lines.
 local function reveal_top(buf, count)

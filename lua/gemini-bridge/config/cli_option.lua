@@ -78,7 +78,8 @@ local FIELDS = {
   },
 }
 
---- Returns why one CLI of the option is invalid: the end of a sentence that begins with the name of the CLI.
+--- Returns why a CLI of the option is invalid, as the end of a sentence that begins with the CLI's name. nil if it is
+--- valid.
 ---@param name string
 ---@param cli any
 ---@return string?

@@ -1,5 +1,5 @@
---- Lists the CLIs that can connect: the CLIs in profiles.json, changed and extended by the option `clis`. How each CLI
---- finds this editor is in src/profiles/profiles.ts.
+--- Lists the CLIs that can connect: the CLIs in profiles.json, changed and extended by the option `clis`.
+--- src/profiles/profiles.ts describes how each CLI finds this editor.
 local option = require("gemini-bridge.config.cli_option")
 
 local M = {}
@@ -76,7 +76,7 @@ function M.command(cli)
   return terminal.cmd and cli.name == terminal.cli and terminal.cmd or cli.cmd
 end
 
---- Returns the client names that CLIs with WebSockets report.
+--- Returns the client names that known CLIs report if they connect by WebSocket.
 ---@return string[]
 function M.known_clients()
   return vim

@@ -31,7 +31,8 @@ local function defaults()
   return options
 end
 
---- Returns the number of edits between two names: a letter is added, removed or replaced, or two letters are swapped.
+--- Returns the number of edits that change one name into the other. An edit adds, removes or replaces a letter, or
+--- swaps two neighbouring letters.
 ---@param a string
 ---@param b string
 ---@return integer
@@ -54,8 +55,8 @@ local function distance(a, b)
   return rows[#a][#b]
 end
 
---- Returns advice for an unknown option: the most similar option, if at most a third of the letters after the last dot
---- differ.
+--- Suggests the most similar option for an unknown one. Suggests none if the number of edits is more than a third of
+--- the letters after the last dot.
 ---@param name string
 ---@return string
 local function hint(name)

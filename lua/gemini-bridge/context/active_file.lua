@@ -7,10 +7,10 @@ local M = {}
 
 local get_current_win, hrtime = vim.api.nvim_get_current_win, vim.uv.hrtime
 
---- Number of recent entries that can change the active file. Of older entries, only the times are used.
+--- Only this number of the latest entries can change the active file. Older entries are used only for their times.
 local RECENT_COUNT = 64
---- Number of entries after which they are processed without waiting for `take`. While no CLI is connected, `take` may
---- not be called for days.
+--- If there are more entries, they are processed without waiting for `take`, which may not be called for days while no
+--- CLI is connected.
 local MAX_HISTORY = 512
 
 ---@class gemini_bridge.Entered
@@ -23,18 +23,18 @@ local MAX_HISTORY = 512
 ---@field buf integer
 ---@field win integer The last window of the buffer, which may now show another buffer.
 
---- The last focus of each buffer in each window, by the result of `key`.
+--- The last focus of each buffer in each window. `key` combines buffer and window into the index.
 ---@type table<number, gemini_bridge.Entered>
 local entered = {}
---- Upper bound for the number of entries.
+--- Upper bound for the size of `entered`.
 local count = 0
---- The last recorded buffer and window. BufEnter and WinEnter often both fire for the same change.
+--- The last recorded buffer and window. Needed because BufEnter and WinEnter often both fire for the same change.
 local last_buf, last_win ---@type integer?, integer?
 
 --- The file buffer that was focused last.
 ---@type gemini_bridge.ActiveFile?
 local active
---- The last focused buffer with a name and an empty 'buftype'. It may be unlisted, because it may be listed later.
+--- The last focused buffer with a name and an empty 'buftype'. Includes unlisted buffers, which may be listed later.
 local named ---@type integer?
 --- Last focus of each buffer (Unix milliseconds).
 ---@type table<integer, integer>
@@ -48,7 +48,7 @@ local last_time = 0
 local group ---@type integer?
 local catching_up = false
 
---- Combines a buffer and a window into one number. Closed windows have the number 0.
+--- Combines a buffer and a window into one number. Window 0 stands for all closed windows.
 ---@param buf integer
 ---@param win integer
 local function key(buf, win)
@@ -70,8 +70,8 @@ local function record(buf, win, float)
   count = count + 1
 end
 
---- Records the buffers that were probably focused before the recording. If a terminal starts the bridge, this includes
---- the file beside the terminal.
+--- Records the buffers that were probably focused before the recording started, such as the file beside a terminal in
+--- which the bridge was started.
 local function record_past()
   local alternate, before = vim.fn.bufnr("#"), vim.fn.win_getid(vim.fn.winnr("#"))
   if alternate > 0 then
@@ -83,8 +83,8 @@ local function record_past()
   record(vim.api.nvim_get_current_buf(), get_current_win())
 end
 
---- Moves the entries of a closing window to window 0. Drops them if the window is a float, because later the type of
---- the window is unknown.
+--- When a window closes, moves its entries to window 0, or drops them if the window is a float. Decides this now,
+--- because the type of a closed window is unknown.
 local function on_close(args)
   local win = tonumber(args.match) --[[@as integer]]
   local shown = vim.tbl_filter(function(seen)
@@ -132,7 +132,7 @@ local function enter(seen, time)
     return
   end
   local same = active and active.buf == seen.buf
-  -- Ignores floats, which have the focus only for a moment. A float with the active file counts.
+  -- Ignores floats, because they usually have the focus only for a moment. The active file counts even in a float.
   if not same and seen.float then
     return
   end
@@ -151,7 +151,7 @@ end
 ---@return gemini_bridge.Entered[]
 local function drain()
   local floats = vim.defaulttable(is_float)
-  -- Sorting numbers takes a third of the time of sorting entries. No two times are equal.
+  -- Sorts times instead of entries, which is three times as fast. This is possible because no two times are equal.
   local order, by_time = {}, {}
   for _, seen in pairs(entered) do
     order[#order + 1] = seen.at
@@ -167,7 +167,7 @@ local function drain()
   end, order)
 end
 
---- Processes the entries. This happens later than BufEnter, because many plugins set 'buftype' only after that event.
+--- Processes the entries. Not done in BufEnter itself, because many plugins set 'buftype' only after that event.
 local function catch_up()
   local seconds, microseconds = vim.uv.gettimeofday()
   local epoch = seconds * 1e3 + microseconds / 1e3 - vim.uv.hrtime() / 1e6
@@ -244,7 +244,7 @@ function M.track(changed)
   end)
 end
 
---- Stops recording. May run twice.
+--- Stops recording. Idempotent.
 function M.untrack()
   if group then
     vim.api.nvim_del_augroup_by_id(group)
@@ -274,12 +274,12 @@ function M.get()
   return active
 end
 
---- Returns when buffers were focused last. For buffers without a recorded time, uses Neovim's own time (in seconds).
+--- Returns when buffers were focused last. If a time was not recorded, uses the time from Neovim, in whole seconds.
 ---@param bufs integer[]
 ---@return { bufnr: integer, time: integer }[] # Unix milliseconds.
 function M.times(bufs)
   local found = {}
-  -- Called in Vim script, because a call from Lua would copy the variables of each buffer into Lua.
+  -- Calls getbufinfo() in Vim script, because a call from Lua would copy the variables of each buffer into Lua.
   local used = vim.fn.eval(("map([%s], 'getbufinfo(v:val)[0].lastused')"):format(table.concat(bufs, ",")))
   for i, buf in ipairs(bufs) do
     local time = times[buf] or used[i] * 1000

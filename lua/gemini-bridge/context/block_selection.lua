@@ -1,14 +1,14 @@
---- Reads the highlighted part of each line of a block selection. |getregion()| returns other text: it adds blanks to
---- lines that end before the block, and replaces a wide character at the edge with blanks. In Neovim 0.10 it cannot
+--- Reads the highlighted part of each line of a block selection. |getregion()| would return other text: it adds blanks
+--- to lines that end before the block, and replaces a wide character at the edge with blanks. In Neovim 0.10, it cannot
 --- read a block that extends to the end of the lines.
 local M = {}
 
 --- Number of rows that are read at once.
 local CHUNK_ROWS = 256
---- Maximum number of rows of a pinned block. With one character and a line break each, these rows reach the CLI's limit
---- for a selection.
+--- Maximum number of rows of a pinned block. Even with only one character in each row, more rows would exceed the CLI's
+--- limit for a selection.
 local MAX_PINNED_ROWS = 8192
-local BYTES_PER_UNIT = 3 -- at most, in UTF-8
+local BYTES_PER_UNIT = 3 -- maximum number of UTF-8 bytes per UTF-16 unit
 local TAB = 9
 
 --- Returns the first and the last screen column of a character in the current window.
@@ -51,7 +51,7 @@ local function in_its_window(region, read)
   return vim.api.nvim_win_call(win, read)
 end
 
---- Returns the bytes of a line whose characters are displayed in the block, 1-based. Depends on the current window.
+--- Returns the range of bytes whose characters are displayed in the block, 1-based. Depends on the current window.
 ---@param region gemini_bridge.Region
 ---@param lnum integer
 ---@return integer? from nil if the line ends before the block.
@@ -67,7 +67,8 @@ local function bytes_of(region, lnum)
   return vim.fn.virtcol2col(0, lnum, region.left), at[3] + #last - 1, right
 end
 
---- Returns the part of a line in the block. Needed if the bytes of the line do not correspond to its cells.
+--- Returns the part of a line that is in the block. Needed only for lines in which a byte may not take exactly one
+--- cell.
 ---@param region gemini_bridge.Region
 ---@param lnum integer
 ---@param line string
@@ -78,7 +79,8 @@ local function cut(region, lnum, line)
     return ""
   end
   local before = ""
-  -- At an edge of the block, Neovim highlights some cells of a tab, but all cells of any other character.
+  -- Replaces a tab at an edge of the block with blanks for its cells in the block. Neovim highlights only these cells
+  -- of a tab, but all cells of any other character.
   if line:byte(from) == TAB then
     local cells = vim.fn.virtcol({ lnum, from }, 1)
     if cells[1] < region.left then
@@ -137,7 +139,7 @@ function M.read(region, units)
   return table.concat(rows, "\n")
 end
 
---- Returns the range of the text in each row. Includes each tab at an edge completely.
+--- Returns the range of the text in each row. A tab at an edge of the block is included completely.
 ---@param region gemini_bridge.Region
 ---@return gemini_bridge.Range[]
 function M.ranges(region)

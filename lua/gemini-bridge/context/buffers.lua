@@ -1,4 +1,4 @@
---- Determines which buffers are files for the context, and with which path the user has opened each of them.
+--- Determines which buffers count as files for the context, and the path with which the user has opened each file.
 local disk = require("gemini-bridge.disk.path")
 
 local M = {}
@@ -7,8 +7,8 @@ local M = {}
 ---@type table<integer, { name: string, path?: string }>
 local opened = {}
 
---- Returns the absolute path of a buffer as the user has written it. Neovim resolves links to folders in the name of a
---- buffer, and forgets the written path when the current directory changes.
+--- Returns the absolute path of a buffer as the user has typed it. The name of the buffer differs if a folder is a
+--- link, because Neovim resolves links. Neovim forgets the typed path when the current directory changes.
 ---@param buf integer
 ---@param name string
 ---@return string
@@ -18,11 +18,11 @@ local function as_given(buf, name)
     given = vim.fn.getcwd() .. "/" .. given
   end
   given = given:gsub("/%./", "/"):gsub("//+", "/")
-  -- If ".." follows a link, it means the folder above the link's target. Only the resolved name is correct then.
+  -- After a link, ".." means the folder above the link's target. Only the resolved name is correct then.
   return given:find("/../", 1, true) and name or given
 end
 
---- Returns and stores the path as the user has written it.
+--- Returns and stores the path as the user has typed it.
 ---@param buf integer
 ---@return string? path Absolute. nil if the buffer has no name, or if the name is a URL or not UTF-8.
 function M.remember(buf)

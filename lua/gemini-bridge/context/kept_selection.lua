@@ -19,7 +19,7 @@ local ending
 --- BufEnter autocommand that detects a switch to another buffer. Exists only together with `ending`, to keep
 --- BufEnter cheap.
 local leaving ---@type integer?
---- The selection after the switch.
+--- The selection that is kept after a switch to another buffer.
 ---@type gemini_bridge.KeptSelection?
 local kept
 local group ---@type integer? The autocommands that drop `kept`.
@@ -42,8 +42,8 @@ local function forget_kept()
   end
 end
 
---- Drops the selection as soon as the user moves the cursor or edits in a file. Compares the position of the cursor,
---- because CursorMoved also fires when a window is entered.
+--- Drops the kept selection if the user has moved the cursor or edited in a file. Compares the position of the cursor,
+--- because CursorMoved also fires when the user only enters a window.
 local function on_activity()
   local buf = vim.api.nvim_get_current_buf()
   if not kept or not buffers.file(buf) then
@@ -74,8 +74,8 @@ local function keep()
   )
 end
 
---- Holds a selection whose Visual mode has ended until the next key. Keeps it for longer if the user leaves the buffer
---- before that key.
+--- Called when Visual mode has ended: holds its selection until the next key. If the user leaves the buffer before that
+--- key, keeps the selection for longer.
 ---@param selected gemini_bridge.Region
 ---@param on_drop fun() Called when the kept selection is dropped.
 function M.hold(selected, on_drop)
@@ -127,7 +127,7 @@ function M.extent()
   return kept.extent
 end
 
---- Drops the selection. May run twice.
+--- Drops the selection. Idempotent.
 function M.forget()
   forget_ending()
   forget_kept()

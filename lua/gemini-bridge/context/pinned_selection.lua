@@ -7,7 +7,7 @@ local M = {}
 local HIGHLIGHT = "GeminiPinned"
 --- Priority of the highlight. Lower than that of diagnostics and syntax highlighting, so that these stay visible.
 local PRIORITY = 5
---- Number of marks that usually suffice to find remaining text. A block may have thousands of marks.
+--- Number of marks that are read first to find remaining text. They usually suffice, and a block may have thousands.
 local FIRST_MARKS = 50
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.context.pinned_selection")
@@ -31,7 +31,7 @@ local function marks(limit)
   return vim.api.nvim_buf_get_extmarks(pinned.buf, namespace, 0, -1, { details = true, limit = limit })
 end
 
---- Whether a range has no text. After its lines were deleted, the end may come before the start.
+--- Whether a range has no text. If its lines were deleted, the end may come before the start.
 ---@param range gemini_bridge.Range
 local function is_empty(range)
   return range.end_row < range.row or range.end_row == range.row and range.end_col <= range.col
@@ -57,8 +57,8 @@ local function ranges(limit)
   return has_text and found or {}
 end
 
---- Shows the sign while the text exists. The extmark option `invalidate` cannot do this: in Neovim 0.10 it misses the
---- deletion of several lines at once.
+--- Shows or hides the sign, depending on whether the text still exists. The extmark option `invalidate` cannot do this:
+--- in Neovim 0.10, it misses the deletion of several lines at once.
 local function show()
   -- Runs with each key that changes the text. Therefore reads all marks only if the first marks have no text.
   local first = ranges(FIRST_MARKS)[1] or ranges()[1]
@@ -107,7 +107,7 @@ function M.set(selected, changed)
       end_row = range.end_row,
       end_col = range.end_col,
       end_right_gravity = false,
-      -- With 'virtualedit', a selection may extend beyond the text.
+      -- Allows positions beyond the text, which a selection may have with 'virtualedit'.
       strict = false,
       hl_group = HIGHLIGHT,
       hl_eol = true,
@@ -119,7 +119,7 @@ function M.set(selected, changed)
   follow(changed)
 end
 
---- Unpins the text. May run twice.
+--- Unpins the text. Idempotent.
 function M.clear()
   if not pinned then
     return
@@ -178,7 +178,7 @@ function M.is_shown()
   return pinned ~= nil and pinned.shown
 end
 
---- Returns the pinned lines, for the user.
+--- Returns the path and the lines of the pinned text, to be shown to the user.
 ---@return { path: string, first: integer, last: integer }? # `path` is the buffer's name; lines are 1-based.
 function M.lines()
   local found = ranges()

@@ -116,7 +116,7 @@ function M.lines(first, last)
   return between("V", { 0, first, 1, 0 }, { 0, last, 1, 0 })
 end
 
---- Returns the position at which to stop reading a long region, because |getregion()| would copy the whole text.
+--- Returns the position at which to stop reading a long region. Needed because |getregion()| would copy the whole text.
 ---@param region gemini_bridge.Region
 ---@param units integer Minimum number of UTF-16 units before the position.
 ---@return gemini_bridge.Position? # nil for a region that is not longer.
@@ -127,7 +127,7 @@ local function cut_off(region, units)
   if bottom - top < units and offset(buf, bottom + 1) <= stop then
     return
   end
-  -- Each line has at least one unit, the line break.
+  -- Searches at most `units` lines, because each line has at least one unit: the line break.
   local low, high = top, math.min(bottom, top + units)
   while low < high do
     local middle = math.ceil((low + high) / 2)
@@ -146,7 +146,8 @@ local function cut_off(region, units)
   end
 end
 
---- Reads the text of a region, or the beginning of a long text. The cost depends only on the limit.
+--- Reads the text of a region, or the beginning of a long text. The cost depends only on `units`, not on the length of
+--- the region.
 ---@param region gemini_bridge.Region
 ---@param units integer Minimum number of UTF-16 units to read from a longer text.
 ---@return string

@@ -1,18 +1,19 @@
 --- Chooses the selection for the context. The highlighted selection comes first, then the selection that was kept when
---- the user switched to a terminal, then the pinned selection. While a command line is open, the highlighted selection
---- and the cursor from before count.
+--- the user switched to a terminal, then the pinned selection. While a command line is open, uses the highlighted
+--- selection and the cursor from before it opened.
 local kept_selection = require("gemini-bridge.context.kept_selection")
 local pinned_selection = require("gemini-bridge.context.pinned_selection")
 local region = require("gemini-bridge.context.region")
 
 local M = {}
 
---- Watches the keys of blockwise mode for `$`. When `:` ends the mode, it is too late: Neovim has reset `curswant`.
+--- For |vim.on_key()|: each key in blockwise mode may be `$`, which extends the block to the end of the lines. When `:`
+--- has ended the mode, it is too late to check, because Neovim has already reset `curswant`.
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.context.selection")
 local to_end = false
 --- The kind of the current selection. Stays set while the user types a search pattern.
 local visual ---@type gemini_bridge.VisualKind?
---- Cursor and highlighted region when a command line opened. Incremental search moves both.
+--- Cursor and highlighted region from before a command line opened, because incremental search moves both.
 ---@type { win: integer, cursor: integer[], region?: gemini_bridge.Region }?
 local command_line
 
@@ -46,9 +47,10 @@ local function on_end(args)
   end
 end
 
---- Saves the highlighted region and the cursor. Neovim may have left Visual mode already.
+--- Saves the cursor and the highlighted region when a command line opens. There is no region if Neovim has already left
+--- Visual mode.
 local function on_command_line()
-  -- Ignore nested command lines, such as the one for an expression.
+  -- Ignores nested command lines, such as the one for an expression.
   if vim.v.event.cmdlevel == 1 then
     command_line = {
       win = vim.api.nvim_get_current_win(),
@@ -79,7 +81,7 @@ function M.track(run)
   end)
 end
 
---- Stops tracking selections. May run twice.
+--- Stops tracking selections. Idempotent.
 function M.untrack()
   if group then
     vim.api.nvim_del_augroup_by_id(group)
@@ -90,8 +92,8 @@ function M.untrack()
   kept_selection.forget()
 end
 
---- Keeps the last selection for a command that has its range and then switches to a terminal. Needed if the user has
---- selected the text before tracking started.
+--- Keeps the last selection for a command that has the selection as its range, and then switches to a terminal. Needed
+--- if the text was selected before tracking started.
 function M.take_along()
   local selected = not kept_selection.ending() and vim.bo.buftype == "" and region.ended(false)
   if selected then
@@ -123,7 +125,7 @@ end
 ---@return gemini_bridge.Range?
 function M.text(buf, limit)
   local now = current()
-  -- The text may have changed since the command line opened, for example by a timer.
+  -- Compares changedtick, because the text may have changed since the command line opened, for example by a timer.
   if now and now.buf == buf and now.tick == vim.api.nvim_buf_get_changedtick(buf) then
     return region.read(now, limit), region.extent(now)
   elseif kept_selection.is_in(buf) then

@@ -7,7 +7,7 @@ local selection = require("gemini-bridge.context.selection")
 
 local M = {}
 
---- Whether the next snapshot is the first.
+--- Whether the next snapshot must be a first one, which contains everything.
 local reset = false
 --- Whether the next snapshot includes the user's sharing settings.
 local sharing = false
@@ -18,7 +18,7 @@ local unread = {}
 ---@type table<integer, string>
 local paths = {}
 
---- Makes the next snapshot the first.
+--- Makes the next snapshot a first one, which contains everything.
 function M.reset()
   reset, unread, paths = true, {}, {}
   -- Drops earlier focus times, because the first snapshot includes the focus of all buffers.

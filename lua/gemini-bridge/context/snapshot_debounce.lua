@@ -25,7 +25,7 @@ local first, last ---@type integer?, integer
 local listing = false
 
 local hrtime = vim.uv.hrtime
--- These functions call each other, in this order.
+-- Declared in advance, because these functions call each other.
 local watch, list, touch, on_timer, send
 
 --- Starts sending snapshots to the host, beginning with a complete one.
@@ -40,7 +40,7 @@ local function on_buffer_event(args)
   touch()
 end
 
---- Handles OptionSet. The buffer of the option is the current buffer.
+--- Handles OptionSet, which does not name the buffer: it is the current one.
 local function on_option()
   on_buffer_event({ buf = vim.api.nvim_get_current_buf() })
 end
@@ -72,7 +72,7 @@ function watch()
   stop_watching()
   snapshot.reset()
   timer = assert(vim.uv.new_timer())
-  -- Restarting a timer with `again` takes half the time of `start`.
+  -- Starts the timer once, because it can then be restarted with `again`, which takes half the time of `start`.
   timer:start(subscription.debounce, subscription.debounce, on_timer)
   timer:stop()
   if consent.is_paused() then
@@ -143,13 +143,13 @@ function send()
   channel.notify("context", paused and snapshot.nothing() or snapshot.take(subscription.maxSelection))
 end
 
---- Stops sending snapshots. May run twice.
+--- Stops sending snapshots. Idempotent.
 function M.unsubscribe()
   stop_watching()
   subscription = nil
 end
 
---- Starts recording focus and selection for the first snapshot, when the bridge starts.
+--- Called when the bridge starts: begins to record focus and selection, which the first snapshot will contain.
 function M.track()
   local function changed()
     if subscription and not consent.is_paused() then
@@ -160,7 +160,7 @@ function M.track()
   selection.track(changed)
 end
 
---- Stops snapshots and recording. May run twice.
+--- Stops snapshots and recording. Idempotent.
 function M.untrack()
   M.unsubscribe()
   active_file.untrack()

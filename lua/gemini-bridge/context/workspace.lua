@@ -5,7 +5,7 @@ local M = {}
 
 local group ---@type integer?
 local last = {} ---@type string[]
---- Directories that are not UTF-8 and were reported to the user.
+--- Directories whose paths are not UTF-8, and which were reported to the user.
 ---@type table<string, true>
 local refused = {}
 local changed = function() end
@@ -97,7 +97,7 @@ function M.watch(on_change)
         return
       end
       pending = true
-      -- Scheduled, because a closing window still exists in its event.
+      -- Scheduled, because a closing window still exists during its event.
       vim.schedule(function()
         pending = false
         M.refresh()
@@ -106,7 +106,7 @@ function M.watch(on_change)
   })
 end
 
---- Stops watching. May run twice.
+--- Stops watching. Idempotent.
 function M.unwatch()
   if group then
     vim.api.nvim_del_augroup_by_id(group)

@@ -53,7 +53,7 @@ local function compare(old, new)
   return changes <= MAX_CHANGES and edits or { { math.min(1, #old), #old, 1, #new } }
 end
 
---- Replaces the text in the current undo step.
+--- Replaces the text. The changes belong to the current undo step.
 ---@param buf integer
 ---@param other integer Buffer with the new text.
 ---@return boolean changed
@@ -65,7 +65,7 @@ return function(buf, other)
   for _, edit in vim.iter(compare(old, new)):rev():enumerate() do
     local from, removed, to, added = unpack(edit)
     local row = head + from - math.min(removed, 1)
-    -- A replaced line keeps its marks, its fold and the cursor.
+    -- Replaces as many lines as possible one by one, because a replaced line keeps its marks, its fold and the cursor.
     local kept = removed + added <= 2 * MAX_CHANGES and math.min(removed, added) or 0
     if removed ~= added or kept == 0 then
       vim.api.nvim_buf_set_lines(

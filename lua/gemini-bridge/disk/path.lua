@@ -1,4 +1,4 @@
---- Resolves, compares and shows paths. Wildcards and escapes in paths have no meaning.
+--- Resolves, compares and shows paths. Takes all paths literally: wildcards and escapes have no meaning.
 local M = {}
 
 --- Resolves symbolic links. The part of a path that does not exist is kept unchanged.
@@ -79,7 +79,7 @@ function M.buffer(path)
   return find(function(name)
     return name == path
   end) or find(function(name)
-    -- Only if no name is equal, because resolving the names reads the disk for each buffer.
+    -- Resolves names only if no name is equal, because this reads the disk for each buffer.
     real = real or M.real(path)
     return name:sub(1, 1) == "/" and M.real(name) == real
   end)

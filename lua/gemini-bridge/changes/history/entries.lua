@@ -11,7 +11,7 @@ local M = {}
 
 local ANSWER_TIMEOUT_MS = 1000
 
---- Callbacks that wait for an answer, by number of the question.
+--- Callbacks of questions that the host has not answered yet, by number of the question.
 local asked = {} ---@type table<integer, fun(entries: gemini_bridge.HistoryEntry[])>
 local last_question = 0
 

@@ -50,7 +50,7 @@ local function create_buffer(entry, texts)
   return buf
 end
 
---- Marks the changed lines. Shows the old lines, unless another window shows the earlier text.
+--- Marks the changed lines. Also shows the old lines, unless a second window shows the whole earlier text.
 ---@param win integer
 ---@param texts gemini_bridge.calls.history_diff
 function M.mark(win, texts)

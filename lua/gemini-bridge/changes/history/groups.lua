@@ -63,7 +63,7 @@ function M.of(entries, undone)
     table.insert(by_key[key].items, {
       path = entry.path,
       relative = path.relative(entry.path),
-      -- Sorts the entries of a file from oldest to newest, also within a second.
+      -- This key sorts the entries of a file from oldest to newest, even if they are from the same second.
       key = ("%08d %s"):format(#entries - index, entry.id),
       entry = entry,
       is_undone = undone[entry.id] == true,

@@ -1,5 +1,5 @@
---- Implements `:GeminiHistory`: lists what CLIs have proposed and written, by turn, and shows the entry under the
---- cursor at the right. The user can undo changes there.
+--- Implements `:GeminiHistory`: a page with a tree of what CLIs have proposed and written, by turn. A window at the
+--- right shows the entry under the cursor. The user can undo entries on this page.
 local bar = require("gemini-bridge.changes.page.bar")
 local changes = require("gemini-bridge.changes.changes")
 local channel = require("gemini-bridge.bridge.channel")
@@ -45,7 +45,8 @@ local function draw(shown)
   end
 end
 
---- Asks the host for the texts of the current entry, unless the answer for another entry is still missing.
+--- Asks the host for the texts of the current entry. If the answer to an earlier question is missing, `M.show` asks
+--- later.
 ---@param shown gemini_bridge.HistoryPage
 local function request(shown)
   local id = shown.current.id
@@ -87,7 +88,7 @@ function M.show(params)
     return
   end
   shown.asked = nil
-  -- Scheduled, because the host's call must end first.
+  -- Scheduled, so that the host's call ends before windows change.
   scheduler.next(function()
     if get() ~= shown or not shown.current then
       return
@@ -265,7 +266,7 @@ local function create()
       shown.current, shown.texts = nil, nil
     end),
     changes.listen(function(name)
-      -- Without a name, all changes were hidden because the host has ended: there will be no answer.
+      -- A call without a name means that the host has ended, so that no answer will arrive.
       shown.asked = name and shown.asked
     end),
     keymap.attach(keys, shown, {

@@ -11,7 +11,7 @@ local M = {}
 ---@param parts gemini_bridge.BarPart[]
 function M.show(win, parts)
   if config.get().diff.winbar and vim.api.nvim_win_is_valid(win) then
-    -- A window with a single line has no room for a winbar.
+    -- Ignores the error in a window with a single line, which has no room for a winbar.
     pcall(window.set, win, { winbar = winbar_text.fit(parts, vim.api.nvim_win_get_width(win)) })
   end
 end

@@ -1,4 +1,4 @@
---- Opens a window with the earlier text beside the text at the right of a page, and compares the two.
+--- Shows the earlier text of a file in diff mode, in a new window beside or above the newer text.
 local bar = require("gemini-bridge.changes.page.bar")
 local channel = require("gemini-bridge.bridge.channel")
 local notify = require("gemini-bridge.notify")
@@ -8,10 +8,11 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Minimum width of the file's window for two columns. In a narrower window, the earlier text is above the file.
+--- Minimum width of the file's window for showing both texts side by side. In a narrower window, the earlier text is
+--- shown above the file.
 local MIN_COLUMNS = 100
 
---- Options of a compared window. |:diffthis| is not used, because it changes the global option 'scrollopt'.
+--- Options of both windows of a comparison. Not set by |:diffthis|, because it changes the global option 'scrollopt'.
 local COMPARED = {
   diff = true,
   scrollbind = true,
@@ -69,7 +70,8 @@ local function create(name, lines)
   return buf
 end
 
---- Scrolls the earlier text to the lines that are visible at the right. Neovim itself does so at the next scroll.
+--- Scrolls the earlier text to the lines that are visible at the right, because Neovim itself would do so only at the
+--- next scroll.
 ---@param left integer
 ---@param right integer
 ---@param lines string[] The earlier text.
@@ -96,7 +98,7 @@ function M.show(right, name, lines)
   open = { path = name, right = right, buf = shown_buf, left = left, options = options }
   window.make_plain(left)
   signs.hide_old(shown_buf) -- the host may have sent old lines after the request for the earlier text
-  -- Without a winbar, the lines of the two windows would not be side by side.
+  -- Shows a winbar as in the other window, so that the lines of both windows are side by side.
   bar.show(left, { path.part(name), { text = " · before", rank = 1 } })
   window.set(left, COMPARED)
   window.set(right, COMPARED)

@@ -12,10 +12,11 @@ local M = {}
 
 ---@alias gemini_bridge.Span [integer, integer, string] First and last column (0-based, exclusive), and highlight.
 
---- Minimum width of the name, and of the title of a group (screen cells). If there is less room, only the last word at
---- the right edge is shown, or none.
+--- Minimum width of a name, and of the title of a group (screen cells). If the words at the right edge leave less room,
+--- only the last word is shown, or none.
 local MIN_NAME_CELLS, MIN_TITLE_CELLS = 9, 16
---- Maximum share of the width for the columns at the right edge. In wider columns, the words are not aligned.
+--- Maximum share of the window's width for the columns at the right edge. If the columns are wider, their words are not
+--- aligned.
 local MAX_COLUMNS_SHARE = 0.5
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.tree")
@@ -46,7 +47,7 @@ local function shorten(text, width)
   return text .. "…"
 end
 
---- Returns the width of words with a blank before each.
+--- Returns the width of words, including a blank before each word.
 ---@param words gemini_bridge.Words
 ---@return integer
 local function width_of(words)
@@ -57,7 +58,7 @@ local function width_of(words)
   return sum
 end
 
---- Widens the columns for words.
+--- Widens columns where necessary, so that the words fit.
 ---@param columns integer[]
 ---@param words gemini_bridge.Words
 ---@return boolean is_wider
@@ -180,7 +181,7 @@ end
 ---@param nodes gemini_bridge.Node[]
 ---@param face fun(node: gemini_bridge.Node): gemini_bridge.Face
 ---@param width integer
----@return boolean fits False if a column must become wider; then all lines must be written again.
+---@return boolean fits False if a column must become wider, so that all lines must be written again.
 function M.patch(buf, nodes, face, width)
   local columns, fits = columns_of[buf], true
   vim.bo[buf].modifiable = true

@@ -13,7 +13,7 @@ local M = {}
 --- Maximum size of a file that is loaded without asking.
 local MAX_SIZE_BYTES = 1024 * 1024
 
---- Unlisted buffers that the page has loaded and the user has not changed. They are deleted with the page.
+--- Unlisted buffers that the page has loaded, and that the user has not changed. The page deletes them when it closes.
 local loaded = {} ---@type table<integer, true>
 --- Large files that the user has chosen to load.
 local wanted = {} ---@type table<string, true>
@@ -30,7 +30,7 @@ local function unmark()
   marked = nil
 end
 
---- Marks the changed lines of the buffer, and requests the old lines from the host.
+--- Marks the changed lines of the buffer. If `with_old` is true, also requests the old lines from the host.
 ---@param buf integer
 ---@param name string Path of its file.
 ---@param with_old boolean
@@ -98,7 +98,7 @@ local function buffer_of(file)
   return load(file.path)
 end
 
---- Lets |show| load a large file.
+--- Records that the user wants to load a large file, so that `M.show` loads it.
 ---@param name string
 function M.want(name)
   wanted[name] = true
@@ -124,7 +124,7 @@ function M.show(win, file)
   return buf
 end
 
---- Keeps a buffer after the page closes, because the user has changed it.
+--- If the user has changed a buffer of the page, keeps the buffer after the page closes.
 ---@param buf integer
 function M.keep(buf)
   if loaded[buf] and vim.bo[buf].modified then

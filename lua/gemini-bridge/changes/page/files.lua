@@ -62,7 +62,7 @@ function M.update(name, change, decision)
   file.turn, file.cli = change.turn, change.cli
   file.added, file.removed = change.added, change.removed
   file.decided = change.decided
-  -- A file without hunks, such as an empty new file, is decided as a whole.
+  -- A file without hunks, such as an empty new file, counts as one hunk, because it is decided as a whole.
   file.hunks = file.decided + math.max(#change.hunks, 1)
   local group = ("%s %.0f"):format(change.cli, change.turn)
   prompts[group] = change.prompt
@@ -79,7 +79,7 @@ function M.reset()
   end
 end
 
---- Drops undecided files, because the host has ended, or sends all changes again.
+--- Drops undecided files when the host has ended, or before it sends all changes again.
 function M.drop_undecided()
   order = vim.tbl_filter(function(name)
     local is_decided = by_path[name].change == nil

@@ -143,7 +143,7 @@ local function follow_focus(keymap, shown)
   return leave
 end
 
---- Maps the keys of an open page, and sets what `:GeminiKeep` and `:GeminiUndo` decide on there.
+--- Maps the keys of an open page, and tells `:GeminiKeep` and `:GeminiUndo` how to find what the user has chosen there.
 ---@param keymap gemini_bridge.Keymap
 ---@param shown gemini_bridge.PageLayout
 ---@param choice gemini_bridge.PageChoice

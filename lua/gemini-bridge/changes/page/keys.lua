@@ -18,7 +18,8 @@ local next_hunk = require("gemini-bridge.changes.page.next_hunk")
 
 local M = {}
 
---- Number of decisions since the user's last edit. `u` in the file reverts these decisions first.
+--- Number of decisions since the user's last edit. While there are any, `u` in the file reverts a decision, not an
+--- edit.
 local decisions = 0
 
 ---@alias gemini_bridge.Verb "keep"|"undo"
@@ -40,12 +41,12 @@ local function is_undoable(chosen)
   end)
 end
 
---- Keeps or undoes changes, and goes to the next undecided hunk. Stays if nothing can be undone.
+--- Keeps or undoes changes, and goes to the next undecided hunk. If nothing can be undone, the cursor does not move.
 ---@param shown gemini_bridge.Page
 ---@param verb gemini_bridge.Verb
 ---@param chosen gemini_bridge.Chosen
----@param from? integer First selected line of a file. Part of a hunk may remain: its place is known after the host's
----answer.
+---@param from? integer First selected line of a file. Part of a hunk may remain undecided. Only the host's answer
+---tells where it is.
 local function apply(shown, verb, chosen, from)
   local act = verb == "keep" and keep_and_undo.keep_chosen or keep_and_undo.undo_chosen
   act(chosen, function(sent)
@@ -63,7 +64,8 @@ local function apply(shown, verb, chosen, from)
   end)
 end
 
---- Returns the hunk at the cursor of the file, or the selected lines. If there is none, tells the user.
+--- Returns the hunk at the cursor of the file, or the selected lines. If there are no undecided changes, tells the
+--- user.
 ---@param shown gemini_bridge.Page
 ---@param lines? [integer, integer]
 ---@return gemini_bridge.Chosen?
@@ -89,7 +91,7 @@ local function choose_hunk(shown, lines)
   return { files = { { path = file.path, hunks = ids, ranges = ranges } } }
 end
 
---- Returns the undecided files of nodes.
+--- Returns the undecided files at and below nodes.
 ---@param nodes gemini_bridge.Node[]
 ---@return gemini_bridge.Chosen
 local function choose_nodes(nodes)
@@ -106,7 +108,7 @@ local function choose_nodes(nodes)
   return { files = chosen }
 end
 
---- Returns the turn of the node at the cursor, or of the file.
+--- Returns the turn of the node at the cursor of the tree. If the tree has no focus, returns the turn of the file.
 ---@param shown gemini_bridge.Page
 ---@return number?
 local function turn_here(shown)
@@ -205,7 +207,7 @@ local function on_all(shown, verb)
   apply(shown, verb, chosen)
 end
 
---- Tells the user that there is no other undecided hunk, or only in a closed group.
+--- Tells the user that no undecided hunk is left, or that the only ones left are in a closed group.
 ---@param shown gemini_bridge.Page
 local function tell_end(shown)
   if page.go_to_closed(shown) then
@@ -278,10 +280,11 @@ local function toggle_compare(shown)
   file_view.mark(vim.api.nvim_win_get_buf(shown.right), shown.current or "", not compare.is_open(shown.right))
 end
 
---- Implements `u`: reverts the last decision. In the file after an edit, undoes the edit as usual.
+--- Implements `u`: reverts the last decision. If the user has edited the file since then, `u` in the file undoes the
+--- edit as usual.
 ---@param shown gemini_bridge.Page
 local function revert(shown)
-  -- In a deleted file and in a notice, the user has no edits to undo.
+  -- A buffer that is not modifiable shows a deleted file or a notice: the user has no edits to undo there.
   if tree_view.has_focus(shown) or decisions > 0 and not vim.bo.modified or not vim.bo.modifiable then
     decisions = math.max(decisions - 1, 0)
     next_hunk.settle()
@@ -353,7 +356,7 @@ local function attach(shown)
   vim.api.nvim_create_autocmd("BufModifiedSet", {
     group = shown.group,
     callback = function(args)
-      -- After an edit, `u` in the file undoes edits as usual.
+      -- From now on, `u` in the file undoes this edit instead of a decision.
       decisions = vim.bo[args.buf].modified and 0 or decisions
     end,
   })

@@ -11,7 +11,7 @@ local SHARE, MIN_WIDTH, MAX_WIDTH = 0.3, 26, 56
 --- Minimum number of visible lines around a hunk.
 local MARGIN_LINES = 3
 
---- Options of a window that is not part of a page.
+--- Values of these options in windows that do not belong to a page.
 local ORDINARY = { winbar = "", diff = false, scrollbind = false, cursorbind = false }
 
 ---@class gemini_bridge.PageLayout
@@ -82,15 +82,15 @@ local function open_right(tree)
   return win, buf
 end
 
---- Whether the window at the right belongs to the page and shows its buffer. After the user has opened another buffer
---- there, the window is the user's until the page fills it again.
+--- Whether the window at the right shows the page's buffer. If the user has opened another buffer there, the window is
+--- the user's until the page shows its buffer there again.
 ---@param layout gemini_bridge.PageLayout
 ---@return boolean
 function M.shows_own(layout)
   local win = layout.right
   return vim.api.nvim_win_is_valid(win)
     and vim.w[win].gemini_page == true
-    -- While the page changes the buffer, autocommands run before `right_buf` is updated.
+    -- While the page itself changes the buffer, autocommands already run, but `right_buf` is not up to date yet.
     and (layout.is_filling or vim.api.nvim_win_get_buf(win) == layout.right_buf)
 end
 
@@ -112,8 +112,8 @@ function M.fill(layout, show)
   return result
 end
 
---- Shows a buffer in the window at the right. Neovim remembers the options of a window with its buffer. Therefore, the
---- page's options are reset before the earlier buffer leaves the window.
+--- Shows a buffer in the window at the right. First resets the page's options there, because Neovim remembers a
+--- window's options together with the earlier buffer.
 ---@param win integer
 ---@param buf integer
 function M.set_buffer(win, buf)
@@ -123,7 +123,7 @@ function M.set_buffer(win, buf)
   end
   vim.w[win].gemini_page = true
   if is_other then
-    -- Fires autocommands like |:buffer|, because plugins expect them when a buffer is first shown.
+    -- Fires autocommands, as |:buffer| does, because plugins expect them when a buffer is shown for the first time.
     vim.api.nvim_win_set_buf(win, buf)
   end
   window.set(win, { cursorline = true })
@@ -132,7 +132,7 @@ function M.set_buffer(win, buf)
   end
 end
 
---- Whether a window has inherited the options of the page's window.
+--- Whether a window has inherited the options of `right`, the page's window.
 ---@param win integer
 ---@param right integer
 ---@return boolean
@@ -141,7 +141,7 @@ local function is_copy(win, right)
   return vim.api.nvim_win_is_valid(right) and options.cursorline and options.winbar == vim.wo[right].winbar
 end
 
---- Resets the remembered options of a buffer when a window shows it next.
+--- Resets the options that Neovim remembers for a buffer, the next time that a window shows this buffer.
 ---@param buf integer
 local function reset_later(buf)
   vim.api.nvim_create_autocmd("BufWinEnter", {
@@ -153,8 +153,8 @@ local function reset_later(buf)
   })
 end
 
---- Keeps the options of the page out of the user's windows while the user splits and closes windows, and shows other
---- buffers in them.
+--- Prevents windows of the user from inheriting the page's options when the user splits or closes windows, or opens
+--- other buffers in them.
 ---@param layout gemini_bridge.PageLayout
 ---@param is_own fun(buf: integer): boolean Whether the page would show this buffer itself.
 ---@param release fun(is_closed: boolean) Called when the window at the right shows a buffer of the user, or was
@@ -167,7 +167,7 @@ function M.follow(layout, is_own, release)
   local function is_of_page(win)
     return win == layout.tree or win == layout.right
   end
-  -- |:bdelete| in the window of the tree may hide the tree's buffer instead of wiping it.
+  -- Deletes the tree's buffer if no window shows it, because |:bdelete| may only have hidden it.
   local function delete_hidden()
     if #vim.fn.win_findbuf(layout.buf) == 0 then
       window.delete_buffer(layout.buf)
@@ -184,7 +184,7 @@ function M.follow(layout, is_own, release)
     if win == layout.tree then
       scheduler.next(delete_hidden)
     elseif win ~= layout.right then
-      -- Neovim copies the options from the last window of the buffer.
+      -- A new window for a buffer inherits the options of the buffer's last window, which may be the page's window.
       if args.buf == before and is_copy(win, layout.right) then
         make_ordinary(win)
       end

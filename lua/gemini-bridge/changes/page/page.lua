@@ -26,12 +26,12 @@ local MAX_PATCHED_FILES = 50
 ---@field list gemini_bridge.Node[] Files in the order of navigation.
 ---@field by_path table<string, gemini_bridge.Node> Changed files.
 ---@field current? string Path of the file at the right.
----@field goal? { path: string, hunk?: integer, line?: integer } Place of the cursor after the host's answer to a
---- decision: this hunk, or the first undecided hunk from this line.
+---@field goal? { path: string, hunk?: integer, line?: integer } Where the cursor goes after the host has answered
+--- a decision: to this hunk, or to the first undecided hunk from this line.
 ---@field is_reverting? boolean The user has reverted a decision: the page goes to the first hunk that is listed again.
 
 local page ---@type gemini_bridge.Page?
---- Paths of files with new counts or states since the tree was drawn. nil if the whole tree must be drawn.
+--- Paths of files whose counts or states have changed since the tree was drawn. nil if the whole tree must be drawn.
 local changed = {} ---@type table<string, true>?
 
 --- Resets the state of the page when it closes.
@@ -227,7 +227,7 @@ local function go_to_hunk(shown, is_meant)
   end
 end
 
---- Goes to the first hunk that is listed again after a decision was reverted.
+--- After a decision was reverted, goes to the first hunk that is listed again.
 ---@param shown gemini_bridge.Page
 ---@param name string
 ---@param before? gemini_bridge.Change Change of the file before the decision was reverted.
@@ -341,14 +341,14 @@ function M.open(attach, name)
   vim.bo[shown.buf].filetype = "gemini_changes"
   table.insert(shown.stops, attach(shown))
   local first = name and shown.by_path[name] or next_hunk.file(shown.list, nil, 1)
-  -- Files in closed groups are not in the list.
+  -- Files in closed groups are in `by_path`, but not in `list`.
   local is_single = #shown.list == 1 and vim.tbl_count(shown.by_path) == 1
   if not first then
     return
   elseif name or is_single then
     show_with_focus(shown, first)
   else
-    -- Draws the tree first: loading a file may be slow because of file type plugins.
+    -- Shows the file later, so that the tree is drawn first: loading a file may be slow because of file type plugins.
     scheduler.next(function()
       if page == shown and not shown.current then
         M.show(shown, first)

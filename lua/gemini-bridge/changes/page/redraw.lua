@@ -51,7 +51,7 @@ function M.all(shown)
   M.bars(shown)
 end
 
---- Draws the lines of files with new counts, and of their folders and groups.
+--- Redraws only the lines of these files, and of their folders and groups.
 ---@param shown gemini_bridge.Page
 ---@param names table<string, true>
 function M.files(shown, names)

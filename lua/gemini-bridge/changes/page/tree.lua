@@ -61,7 +61,7 @@ local function create(kind, key, name, parent)
   return node
 end
 
---- Returns the folder of a file, and creates it with its parents if it is missing.
+--- Returns the node of a folder. If it is missing, creates the node and its parents.
 ---@param group gemini_bridge.Node
 ---@param folders table<string, gemini_bridge.Node>
 ---@param directory string Relative, without a final slash; "" for the group itself.
@@ -77,7 +77,7 @@ local function folder(group, folders, directory)
   return folders[directory]
 end
 
---- Joins each folder below a node with the only child of the folder, if the child is a folder, too.
+--- Joins folders below a node: a folder whose only child is a folder becomes one node with this child.
 ---@param node gemini_bridge.Node
 local function flatten(node)
   for index, child in ipairs(node.children) do
@@ -121,7 +121,7 @@ local function add_up(node)
   end
 end
 
---- Updates the counts of a file.
+--- Updates the counts of a file, and of its folders and groups.
 ---@param node gemini_bridge.Node
 ---@return gemini_bridge.Node[] touched The node and its parents.
 function M.update(node)

@@ -13,8 +13,8 @@ local M = {}
 ---@field nodes gemini_bridge.Node[]
 ---@field rows gemini_bridge.Node[]
 ---@field is_open table<string, boolean> Nodes that the user has opened or closed.
----@field gone? { node: gemini_bridge.Node, row: integer } Node that was under the cursor and is missing, for example
---- while the host restarts, and the row of the cursor since then.
+---@field gone? { node: gemini_bridge.Node, row: integer } Node that was under the cursor and has disappeared, for
+--- example while the host restarts. `row` is where the cursor has been since then.
 ---@field is_disposed boolean
 ---@field stops fun()[] Called when the page closes.
 
@@ -36,7 +36,7 @@ function M.open(name, redraw)
   return view
 end
 
---- Ends the listeners of a page. May run twice.
+--- Ends the listeners of a page. Idempotent.
 ---@param view gemini_bridge.TreeView
 function M.dispose(view)
   if view.is_disposed then
