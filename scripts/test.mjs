@@ -3,8 +3,8 @@
 // - test/outside and test/root are distributed over these Neovims.
 // - All others run once. Without arguments, tests of the host run once more, on the other Node versions in .nodes.
 // - All tests run as an ordinary user, except test/root, which runs only if root starts this script.
-// - Some files in test/outside run only with a program that npm ci does not install: see PROGRAMS. The last line is "N
-// passed, N failed".
+// - Some files in test/outside run only with a program that npm ci does not install: see PROGRAMS.
+// The last line is "N passed, N failed".
 // usage: node scripts/test.mjs [test file ...]
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";

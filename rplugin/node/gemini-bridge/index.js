@@ -1,5 +1,5 @@
-// Entry of the remote plugin. Neovim's standard Node host loads this file with `require`. With the option `host =
-// "private"`, Node runs it directly.
+// Entry of the remote plugin. Neovim's standard Node host loads this file with `require`. With the option
+// `host = "private"`, Node runs it directly.
 "use strict";
 
 const load = require("./load.js");
