@@ -191,9 +191,10 @@ t.test("on a narrow screen, key hints give way to the path and the status of the
   await page.is(t, "*page:4", "b.txt:1");
   t.equal(await bar(), "b.txt (deleted) · 0/1 · g? keys");
   t.notMatch(await nvim.messages(), /deleted/, "the page needs no message for this");
-  const tree = z
-    .array(z.string())
-    .parse(await nvim.lua("return vim.fn.getbufline('gemini-page://changes', 1, '$')"));
+  const lines = async () =>
+    z.array(z.string()).parse(await nvim.lua("return vim.fn.getbufline('gemini-page://changes', 1, '$')"));
+  await nvim.waitFor(async () => (await lines())[0]?.endsWith("3/4") === true, "the counts");
+  const tree = await lines();
   t.equal(tree[0], "▾ remove b and change… 3/4", "the title needs more room than the counts");
   t.equal(tree.at(-1), " ● b.txt         +0 -1 0/1");
   await nvim.input("gg<CR>");
