@@ -17,8 +17,8 @@ local function turn()
   bench_longest, last, is_due = math.max(bench_longest, time - last), time, false
 end
 idle:start(function()
-  -- Ends an iteration only when a scheduled function runs, that is, when the editor is free. The event loop alone also
-  -- runs while Neovim reads or writes a file, to check for CTRL-C.
+  -- Ends an iteration only when a scheduled function runs, because only then is the editor free. The event loop alone
+  -- proves nothing: Neovim also runs it while it reads or writes a file, to check for CTRL-C.
   if not is_due then
     is_due = true
     vim.schedule(turn)

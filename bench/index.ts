@@ -10,7 +10,7 @@ import { comparePeer } from "./peers/index.ts";
 import { ours, startSubject, within } from "./subject.ts";
 import { formatMarkdown, formatTerminal, isMissed, type Results, type Row } from "./table.ts";
 
-/** The groups on the command line, or all. */
+/** The groups that were named on the command line. If none was named, all groups are measured. */
 const named = process.argv.slice(2);
 const wanted = Object.keys(groups).filter((name) => named.length === 0 || named.includes(name));
 

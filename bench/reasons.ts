@@ -1,5 +1,6 @@
 /**
- * Reasons why rows may miss their goals. Each key is the beginning of a row's name. The first key that matches counts.
+ * Reasons why rows may miss their goals. Each key is the beginning of a row's name. If several keys match a row, the
+ * first one counts.
  */
 const reasons: Readonly<Record<string, string>> = {
   "start of Neovim":

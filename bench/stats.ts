@@ -30,7 +30,8 @@ export function summarize(samples: readonly number[]): Summary {
 }
 
 /**
- * Alternates between measurements: one run of each, `runs` times, so that all run under the same load.
+ * Alternates between measurements, so that all run under the same load: runs each of them once, and repeats this until
+ * each has `runs` samples.
  * @returns the samples of each measurement, in the order of the measurements
  */
 export async function takeTurns<const M extends readonly (() => Promise<unknown>)[]>(

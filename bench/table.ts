@@ -7,7 +7,7 @@ export type Goal = { ratio: number } | { more: number } | { most: number };
 
 export interface Row {
   name: string;
-  /** Empty for an exponent. */
+  /** Empty if the figure is an exponent, which has no unit. */
   unit: "ms" | "us" | "MB" | "KB" | "";
   figure: Summary;
   floor?: Summary;

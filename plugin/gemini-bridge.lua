@@ -1,10 +1,10 @@
--- Defines the commands and <Plug> mappings. All modules are loaded only when the user runs a command or a mapping.
+-- Defines the commands and <Plug> mappings. Modules are loaded only when the user runs a command or a mapping.
 if vim.g.loaded_gemini_bridge then
   return
 end
 vim.g.loaded_gemini_bridge = true
 
---- Returns a function that loads its module only when it is called.
+--- Returns a function that calls the named function, and loads the module of that function only then.
 ---@param name string Name of the function.
 ---@param module? string Its module. Default: "gemini-bridge.commands".
 local function lazy(name, module)

@@ -1,6 +1,6 @@
 // Runs a program of this folder as an ordinary user, even if root starts this script.
 // usage: node scripts/as-user.mjs [--keep <folder>] <file.ts> [argument ...]
-//        --keep  a folder of the checkout whose changed files are copied back
+//        --keep  a folder that is copied back into the checkout afterwards
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync } from "node:fs";
 import { dirname, join } from "node:path";

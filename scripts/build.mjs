@@ -76,7 +76,7 @@ async function bundle(entry) {
     platform: "node",
     format: "cjs",
     target: "node20",
-    // rplugin/node/gemini-bridge/load.js gives the bundle `require`, but not `import()`.
+    // The bundle must not contain `import()`, because rplugin/node/gemini-bridge/load.js gives it only `require`.
     supported: { "dynamic-import": false },
     // Names are not minified, so that stack traces in a user's log are readable. (esbuild's keepNames would cost time
     // and memory.)
@@ -97,8 +97,8 @@ const bundleOrFail = (entry) => bundle(entry).catch(() => fail(`${relative(root,
 const { text, metafile } = await bundleOrFail(entry);
 const unused = replaced.unused();
 if (unused.length > 0) fail(`scripts/left-out.mjs: nothing imports ${unused.join(", nor ")} any more`);
-// The first line of the bundle will contain this name, by which the loader finds the code cache of exactly this text.
-// V8 itself would accept the cache of any text with the same length.
+// The name, a hash of the text, becomes the first line of the bundle. The loader finds the code cache by this name, and
+// so uses only a cache of exactly this text. V8 itself would accept the cache of any text with the same length.
 const name = createHash("sha256").update(text).digest("hex").slice(0, 16);
 mkdirSync(outdir, { recursive: true });
 const outputs = { ...metafile.outputs };

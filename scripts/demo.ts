@@ -5,7 +5,7 @@ import { startNvim } from "../test/support/nvim.ts";
 
 const started = performance.now();
 const disposals: (() => unknown)[] = [];
-/** Stands in for the test to which test helpers pass their cleanup functions. */
+/** Takes the place of a test: test helpers pass their cleanup functions to it. */
 const scope = { teardown: (dispose: () => unknown) => void disposals.push(dispose) };
 
 function say(step: string, detail = ""): void {

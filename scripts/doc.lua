@@ -76,7 +76,8 @@ local function with_options(help)
   return table.concat(vim.list_extend(result, lines, last + 1), "\n")
 end
 
---- LuaCATS types, each with a text by which it is recognized in an option's `expects`. The first match counts.
+--- Pairs of a text and a LuaCATS type. An option whose `expects` contains the text has this type. The first match
+--- counts.
 local NOUNS = {
   { "function", "function" },
   { "table of strings by name", "table<string, string>" },

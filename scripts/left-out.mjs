@@ -20,7 +20,7 @@ export const leftOut = [
     modules: ["../validation/ajv-provider.js"],
     instead: "export class AjvJsonSchemaValidator {}",
   },
-  // Zod 3. The SDK supports it, but the bridge uses Zod 4.
+  // Zod 3. The MCP SDK supports it, but the bridge uses Zod 4.
   {
     library: "/@modelcontextprotocol/",
     modules: ["zod/v3", "zod-to-json-schema"],

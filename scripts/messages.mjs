@@ -39,10 +39,16 @@ const STRINGS = {
   ts: /"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g,
 };
 
-/** Matches a string in such a call that is not a message: a level, a module name, a separator or a value. */
+/**
+ * Matches a string that is not a message although it is in a call that CALLS matches: a level, a module name, a
+ * separator or a value.
+ */
 const NO_MESSAGE = /^(gemini-bridge\..*|\w+|(<\w+>|\W)*)$/;
 
-/** Matches a string that is a message although it is not in such a call: a sentence of at least three words. */
+/**
+ * Matches a string that is a message although it is not in a call that CALLS matches: a sentence of at least three
+ * words.
+ */
 const SENTENCE = /^[A-Z:<…](?=\S*\s\S+\s)(?:.*[.!?]$|.*: )/;
 
 /** Matches a line with a log entry or a description. The strings in it and in the next line are not messages. */
@@ -57,7 +63,7 @@ const COMMENT = /^\s*(?:--|\/\/|\/?\*)/;
 const NO_MESSAGES =
   /config\/options|host\/rpc|report\/|src\/(?:contract|doctor|programs|http\/errors|claude\/endpoint|model\/(?:tools|prompts|format))/;
 
-/** The arguments of a call: the text from a position after its opening parenthesis to the closing one. */
+/** The arguments of a call: the text from `from`, a position after the opening parenthesis, to the closing one. */
 function argumentsAt(text, from) {
   let depth = 1;
   for (let at = from; at < text.length; at += 1) {
@@ -82,8 +88,8 @@ function sentence(comment) {
 }
 
 /**
- * The first sentence of a doc comment: that of the innermost function around a line that has one, or else that of the
- * file. A method may have its comment in an interface.
+ * The first sentence of the doc comment that describes a line. Among the functions around the line, takes the innermost
+ * one that has a comment. If none has, takes the comment of the file. A method's comment may be in an interface.
  */
 function situationAt(lines, at, language) {
   let indent = Number.POSITIVE_INFINITY;

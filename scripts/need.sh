@@ -1,6 +1,6 @@
 #!/bin/sh
-# Checks that a command exists. If it does not, root installs the Debian package. If CI=true, other users install it
-# with sudo, or install the command with Homebrew. If none of this is possible, fails with advice.
+# Checks that a command exists. If it does not, tries to install it: as root from the Debian package; as another user
+# only if CI=true, with sudo or Homebrew. If the command is still missing, fails with advice.
 # usage: scripts/need.sh <command> <Debian package>
 set -eu
 

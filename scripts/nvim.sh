@@ -90,7 +90,7 @@ apt_source() {
     fail "no Debian mirror found in this machine's apt sources; install Neovim >= 0.10 or set NVIM_BIN"
 }
 
-# Fetches the packages of Neovim of release $1, and of all libraries that it needs, into $2/apt.
+# Fetches the Neovim packages of the Debian release $1, and the packages of all needed libraries, into $2/apt.
 download() {
   apt=$2/apt
   mkdir -p "$apt/sources" "$apt/lists/partial" "$apt/cache/archives/partial"

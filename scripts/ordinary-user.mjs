@@ -19,7 +19,7 @@ const NAME = "gemini-bridge-test";
 /** Folders of installed programs and packages. Tests only read their files, so that the copy can contain hard links. */
 const INSTALLED = ["node_modules", ".compat", ".qwen", ".nodes", ".nvim"];
 
-/** Folders that are not copied, because running tests change them. */
+/** Folders that are not copied with the others, because tests that are running may change them. */
 const LEFT_OUT = [".git", ".tap", "package"];
 
 /** Environment variables that the user gets from root: those for tests, terminals and CLIs. */
@@ -140,8 +140,8 @@ function copyRepository(root, copy) {
 }
 
 /**
- * Gives a user read access to the files of a folder, at another path. Makes hard links, or a copy if links are
- * impossible or the user may not read some files.
+ * Makes the files of a folder readable for a user, at another path. Makes hard links. If these are impossible, or if
+ * not all users may read the files, makes a copy.
  */
 function lend(from, to, { uid, gid }) {
   const owner = `${uid}:${gid}`;

@@ -19,7 +19,7 @@ const SHIPPED = [
 ];
 const BUILT = ["gemini-bridge.cjs", "doctor.cjs", "neovim.cjs", "neovim.json", "sources.sha256"];
 
-/** Files that do not belong to a release, but appear in its folder after the installation. */
+/** The release's .gitignore: files that do not belong to a release, but appear in its folder after the installation. */
 const IGNORED = "/dist/*.cache*\n/doc/tags\n";
 
 /** If `origin` is a repository on GitHub, replaces `<owner>` in the README by the repository's owner. */
@@ -42,7 +42,7 @@ const folder = join(into, "gemini-bridge.nvim");
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
 const copy = (file) => cpSync(join(root, file), join(folder, file));
-// git also lists files that were deleted since the last commit. Skips them.
+// Skips files that were deleted since the last commit, because git still lists them.
 for (const file of files.filter((file) => file !== "" && existsSync(join(root, file)))) copy(file);
 for (const name of BUILT) copy(join("dist", name));
 writeFileSync(join(folder, ".gitignore"), IGNORED);

@@ -124,8 +124,8 @@ function draw({ column, texts, style }: Run, row: number, screen: Screen): strin
     style.italic ? 'font-style="italic"' : "",
     style.underline ? 'text-decoration="underline"' : "",
   ];
-  // Renderers collapse blanks: splits the row into texts that contain only single blanks, and none at their ends. A NUL
-  // stands for the second cell of a wide character.
+  // Renderers collapse blanks. Therefore, splits the row into texts without adjacent blanks, and without blanks at
+  // their ends. A NUL stands for the second cell of a wide character.
   const padded = texts.map((text) => text || "\u0000").join("");
   const written = [...padded.matchAll(/[^ ]+(?: [^ ]+)*/g)].map(({ 0: text, index }) => {
     const before = [...padded.slice(0, index)].length;

@@ -9,8 +9,8 @@ import { build } from "esbuild";
 const MAX_NEOVIM_TESTS = 5;
 
 /**
- * The names of the tests for a folder of lua/gemini-bridge begin with the name of the folder or, for these folders,
- * with one of these words.
+ * Words with which the names of tests begin, by the folder of lua/gemini-bridge that they test. For a folder that is
+ * not listed here, the names begin with the name of the folder.
  */
 const TEST_NAMES = {
   bridge: "bridge|crash",
@@ -46,7 +46,10 @@ async function importers(files) {
   );
 }
 
-/** Finds the tests with Neovim for a Lua file. The first ones mention its module, or have a similar name. */
+/**
+ * Finds the tests with Neovim for a Lua file: first those that mention its module or have a similar name, then all
+ * tests for its folder.
+ */
 function testsOfLua(file) {
   const [, folder = "", path = ""] = /^lua\/gemini-bridge\/(\w+)\/(.*)\.lua$/.exec(file) ?? [];
   const module = `gemini-bridge.${folder}.${path.replaceAll("/", ".")}`;

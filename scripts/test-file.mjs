@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 /** Matches a stack frame of tap itself. Such lines are left out of failures. */
 const OF_TAP = /^\s+(\S+ \()?node_modules\/@tapjs\/.*:\d+\)?$/;
 
-/** Time after the timeout of its tests at which a process that still runs is killed (ms). */
+/** A process that still runs this long after the timeout of its tests is killed (ms). */
 const GRACE_MS = 420_000;
 
 /**

@@ -38,7 +38,8 @@ const others = files.filter((file) => !needsNeovim.includes(file) && !outside.in
 /** Tests that run on every Node: those of Node itself, and one session with a real Neovim. */
 const ofNode = ["unit/cache", "unit/v8-flags", "nvim/node"].map((name) => `test/${name}.test.ts`);
 /**
- * Tests of functions and HTTP. As few of them depend on the version of Node, each runs on only one of the other Nodes.
+ * Tests of functions and HTTP. Each of them runs on only one of the other Nodes, because few of these tests depend on
+ * the version of Node.
  */
 const ofTheHost = others.filter((file) => /^test\/(unit|http)\//.test(file) && !ofNode.includes(file));
 
@@ -59,7 +60,7 @@ for (const [index, bin] of bins.entries()) {
 }
 for (const [index, node] of nodes.entries()) {
   const on = `, Node ${versionOf(node)}`;
-  // Runs a tenth of the random cases: all of them run on the Node that runs this script.
+  // Runs only a tenth of the random cases, because all of them run on the Node that runs this script.
   const env = { FUZZ: "0.1" };
   for (const file of [...ofNode, ...inTurn(ofTheHost, nodes, index)])
     runs.push({ file, on, node, bin: bins[0], env });
@@ -85,7 +86,7 @@ async function run({ file, on, node, bin, env }, number) {
       // Checks calls as test/support/contract.ts describes. Benchmarks do not set this.
       CHECK_CONTRACT: "1",
       TAP_TIMEOUT: process.env.TAP_TIMEOUT ?? "180",
-      // Neovim starts the host with the Node that it finds on PATH.
+      // Puts the Node of this run first, because Neovim starts the host with the Node that it finds on PATH.
       PATH: dirname(program) + delimiter + process.env.PATH,
       // Unset, because Node 20 parses these certificates at each start, which takes longer than the rest of the start.
       NODE_EXTRA_CA_CERTS: undefined,

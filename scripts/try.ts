@@ -14,7 +14,7 @@ writeFileSync(
   `vim.opt.runtimepath:prepend(${JSON.stringify(root)})\nrequire("gemini-bridge").setup({ autostart = true })\n`,
 );
 
-// Replaces the user's configuration by XDG_CONFIG_HOME, not by HOME, because the CLI needs the user's home.
+// Hides the user's configuration by setting XDG_CONFIG_HOME. Does not set HOME, because the CLI needs the user's home.
 const nvim = spawn(nvimBinary(), ["greet.js"], {
   cwd: project,
   env: { ...process.env, XDG_CONFIG_HOME: base },

@@ -37,7 +37,7 @@ export function createCliAndEditorSearch({
   port,
   connect,
 }: CliAndEditorSearchOptions): Pick<EventHandlers, "cli_started" | "editors_asked"> {
-  /** Profiles that need no further hint. A hint for one CLI is enough: enabling it enables all CLIs of its profile. */
+  /** Profiles that need no further hint. One hint is enough, because enabling a CLI enables all CLIs of its profile. */
   const done = new Set<string>();
   return {
     cli_started({ terminal, cli, program, cwd, env }) {
@@ -46,7 +46,7 @@ export function createCliAndEditorSearch({
       if (!profile || isOther || done.has(cli)) return;
       const { isDecided, isAsked } = readChoice(profile, env, cwd);
       const { socket } = profile;
-      // If no variable names the port, the CLI finds the bridge by its lock file.
+      // If the CLI has no variable for the port, it finds the bridge by its lock file.
       const findsBridge = socket && (socket.variable === undefined || env[socket.variable] === String(port));
       if (isDecided || findsBridge) return;
       done.add(cli);
@@ -59,8 +59,8 @@ export function createCliAndEditorSearch({
 }
 
 /**
- * Reads the user's choice: whether IDE mode is set (on or off), and whether the CLI will ask. A user who has chosen not
- * to be asked again may not want to connect.
+ * Reads the user's choice: whether IDE mode is set (on or off), and whether the CLI will ask the user to connect. A
+ * user who has told the CLI not to ask again may not want to connect.
  */
 function readChoice(profile: Profile, env: Variables, cwd: string): { isDecided: boolean; isAsked: boolean } {
   const files = readSettings(profile, env, cwd);
@@ -74,8 +74,8 @@ function editorsFor(cwd: string, own: number): Editors | undefined {
   const open = announcedEditors(platform.temporaryDirectory(process.env)).filter(
     ({ isAlive, content }) => isAlive && contains(content?.workspacePath, cwd),
   );
-  // Asks for a CLI in another terminal, which has no editor among its ancestors. The id 0 says so, because no process
-  // has it.
+  // Chooses like a CLI that has no editor among its ancestors, because it runs in another terminal. No process has the
+  // id 0.
   const taken = chooseEditor(open, { idePid: 0, cwd });
   return taken && { count: open.length, pid: taken.pid, isOwn: taken.port === own };
 }

@@ -7,8 +7,8 @@ import { createBridge, type Editor, type EventHandlers } from "./neovim/bridge.t
 import type { Services } from "./services.ts";
 
 /**
- * Time until a client (SDK 1.x) reopens an event stream that has ended. If the next host serves by then, the client
- * does not notice the stop.
+ * Time until a client (SDK 1.x) reopens an event stream that has ended. The client does not notice the stop of a host
+ * if the next host accepts requests by then.
  */
 const RETURN_DELAY_MS = 1_000;
 
@@ -56,7 +56,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
 
   /**
    * Starts the bridge. After each `await`, checks whether the bridge was stopped meanwhile. To start fast, loads some
-   * modules while it waits for Neovim, and the others after CLIs can find the editor.
+   * modules while it waits for Neovim, and the others only when CLIs can already find the editor.
    */
   async function run(): Promise<void> {
     const loaded = new Promise(setImmediate).then(() => import("./port-and-discovery.ts"));
@@ -73,7 +73,8 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     const opened = await openPortAndDiscovery({ bridge, log, boot, report, signal, undoWith });
     const { profiles, endpoint, socketTokens, handlers, publish } = opened;
     const isSeamless = stoppedAt !== undefined && Date.now() - stoppedAt < RETURN_DELAY_MS;
-    // Stores the memory without `stoppedAt`: if this host crashed, the next host would use that old time.
+    // Stores the data for the next host without `stoppedAt`, because the next host would otherwise use this old time
+    // after a crash.
     if (boot.memory && !isSeamless) remember({ interrupted: sessions.map(({ id }) => id) });
     else if (boot.memory) remember({});
 
@@ -96,8 +97,8 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
       services.resume();
     }
 
-    // Clients of an earlier host know the port and may already be waiting for answers: serves them without waiting for
-    // Neovim.
+    // Serves before it has published, because clients of an earlier host already know the port and may be waiting for
+    // answers.
     if (boot.memory) await Promise.all([publish(), serve()]);
     else await publish().then(serve);
   }

@@ -33,7 +33,7 @@ export function runPrivateHost(keepCompiled = () => {}): void {
   nvim.on("notification", (method: string, [name, payload]: unknown[]) => {
     if (method === EVENT_METHOD) host.dispatch(name, payload);
   });
-  // Waits for the first event, which arrives with the first client, because Node's own modules are loaded by then.
+  // Does this only at the first event, which arrives with the first client: by then, Node has loaded its own modules.
   nvim.once("notification", () => {
     keepCompiled();
     saveMemory();

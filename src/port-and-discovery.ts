@@ -9,8 +9,8 @@ import { isActive } from "./profiles/discovery-paths.ts";
 import { isSocketToken, type Profile, profilesOf, socketTokenOf } from "./profiles/profiles.ts";
 
 /**
- * Time for which WebSocket clients try to reconnect. After this time, they never use the same token again, even if the
- * user tells them to connect. They then need a new token.
+ * Time for which WebSocket clients try to reconnect. A client that has given up never uses the same token again, even
+ * if the user tells it to connect: it needs a new token.
  */
 const RETURN_TIMEOUT_MS = 15_000;
 

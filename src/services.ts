@@ -109,7 +109,8 @@ export function createServices(options: ServicesOptions): Services {
     reconnect: boot.reconnect,
     report,
     lost: (cli) => prompts.connect(cli),
-    // A CLI that the user has stopped reports neither the end of its tool nor the end of its turn.
+    // Reports the end of the turn, because a CLI that the user has stopped reports neither the end of its tool nor that
+    // of its turn.
     stopped: (agent) => void changes.listener({ kind: "turn_ended", agent, at: Date.now() }),
   });
   const { terminals, agents, activity } = clients;
@@ -185,7 +186,7 @@ export function createServices(options: ServicesOptions): Services {
     userFiles,
   };
   const editor = createEditorEndpoint({ bridge, log, version, boot, following, report, remember });
-  /** Finds the client of an agent. Does not wait for the result, so that the agent is not delayed. */
+  /** Starts to search for the client of an agent. Does not wait for the result, so that the agent is not delayed. */
   const handle = ({ agent }: AgentEvent): void =>
     void agents.heard(agent).catch((error: unknown) => log.warn("an agent's client was not found:", error));
   /** Whether the CLI of an agent can ask a user. */

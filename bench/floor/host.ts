@@ -57,7 +57,7 @@ function serve(ready: (port: number) => void): void {
 
 nvim.on("notification", (name: string, [method, params]: [string, unknown]) => {
   if (name === "send") stream?.write(encode(method, params));
-  // "hold" encodes a message in advance and "release" sends it, so that only the transfer is measured.
+  // "hold" only encodes a message, and "release" sends it, so that the measured time does not include the encoding.
   if (name === "hold") held = encode(method, params);
   if (name === "release") stream?.write(held);
 });

@@ -6,20 +6,20 @@ import type { Subject } from "../subject.ts";
 type Adapter = Pick<Subject, "start" | "accept"> & Partial<Subject>;
 
 const adapters: Readonly<Record<string, Adapter>> = {
-  // This plugin's server runs in Neovim itself, and starts with setup(). Only CLIs in the plugin's own terminal can
-  // find the server, by environment variables.
+  // This other plugin runs its server in Neovim itself, and starts it in setup(). CLIs find the server by environment
+  // variables, which are set only in the other plugin's own terminal.
   "nvim-gemini-companion": {
-    // Disables the plugin's news window, which would replace the file's window.
+    // Disables the other plugin's news window, which would replace the file's window.
     init: "package.loaded['gemini.announce'] = { setup = function() end }\n",
     start: "bench_options = {} require('gemini').setup(bench_options)",
     endpoint: "return bench_options.port and { port = bench_options.port, token = '' }",
     env: {
-      // The plugin needs the CLI on PATH.
+      // The other plugin needs the CLI on PATH.
       PATH: [join(root, "node_modules", ".bin"), process.env["PATH"]].join(delimiter),
       // Messages about broken connections would open a prompt and block Neovim.
       NGC_LOG_LEVEL: "fatal",
     },
-    // In this plugin, the user accepts a proposal by writing its buffer and closing the window.
+    // In the other plugin, the user accepts a proposal by writing its buffer and closing the window.
     accept: `for _, win in ipairs(vim.api.nvim_list_wins()) do
       local buf = vim.api.nvim_win_get_buf(win)
       if vim.wo[win].diff and vim.bo[buf].buftype == 'acwrite' then

@@ -50,8 +50,8 @@ export async function changeRows(subject: Subject): Promise<Row[]> {
         return wait + (await time(() => hook(after, name)));
       };
     };
-    // The floor is measured with events that are not about an edit: the host answers them as soon as it has parsed
-    // them.
+    // Measures the floor with events that are not about an edit, because the host answers these as soon as it has
+    // parsed them.
     const [edits, others] = await takeTurns(EDITS, [
       edit("BeforeTool", "AfterTool"),
       edit("Notification", "Notification"),

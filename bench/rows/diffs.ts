@@ -37,7 +37,7 @@ const PAUSE_MS = 100;
 interface Size {
   size: number;
   runs: number;
-  /** Goals for showing a proposal and for accepting it, and for the time that each of them blocks the editor. */
+  /** Goals for the times to show and to accept a proposal, and for how long the editor is blocked meanwhile. */
   open: Goal;
   openBlock: Goal;
   accept: Goal;
@@ -120,7 +120,8 @@ async function openRows(subject: Subject, name: string, { size, runs, ...goals }
         await close();
         return took;
       },
-      // Not for other plugins, which may never answer this request. Their figures have no floor.
+      // Sent only to this plugin, because other plugins may never answer a request for an unknown tool. Therefore,
+      // the first row has no floor for other plugins.
       async () => (subject === ours ? time(() => refuse(client, path, after)) : Number.NaN),
       () => time(carry),
       async () => z.number().parse(await bare.lua(SHOW, after)),
@@ -236,7 +237,7 @@ async function acceptRows(
 }
 
 export async function diffRows(subject: Subject, floor: string): Promise<Row[]> {
-  // Leaves out proposals of 10 MB for other plugins, because some need half a minute for one.
+  // Leaves out proposals of 10 MB for other plugins, because some need half a minute to show one.
   const sizes = Object.entries(SIZES).filter(([, { size }]) => subject === ours || size < 10_000_000);
   const rows: Row[] = [];
   for (const [name, size] of sizes) rows.push(...(await openRows(subject, name, size)));

@@ -10,7 +10,7 @@ import type { Row } from "../table.ts";
 const RUNS = 15;
 const SNAPSHOTS = 20;
 
-/** Lua that fires a thousand events, in one buffer after the other, and returns the mean time of an event (us). */
+/** Lua that fires a thousand events, each in the next buffer, and returns the mean time of an event (us). */
 const FIRE = `
 local event, bufs = ..., vim.api.nvim_list_bufs()
 local start = vim.uv.hrtime()
@@ -85,7 +85,7 @@ async function eventRowsOf(subject: Subject, { name, clients, prepare }: Situati
   });
 }
 
-/** Measures an event after a pause, as the first event of a burst. */
+/** Measures the first event after a pause. */
 async function firstRow(subject: Subject): Promise<Row> {
   return within(async (scope) => {
     const { nvim } = await startBridge(scope, subject, OPEN);

@@ -71,8 +71,8 @@ export async function hookRows(subject: Subject): Promise<Row[]> {
       edit(hooks, gone, 1_000),
       edit([":", ":"], here, 1_000),
     ]);
-    // Does not alternate with the other measurements, because the host is still busy after it has answered a large
-    // edit.
+    // Measures large edits separately, not in turns with the others, because the host is still busy after it has
+    // answered a large edit.
     const [large] = await takeTurns(20, [edit(hooks, here, 2_000_000)]);
     const floor = summarize(least);
     return [

@@ -47,7 +47,7 @@ vim.cmd.redraw()
 return (vim.uv.hrtime() - start) / 1e6
 `;
 
-/** Creates the change of a file with this number of hunks. Leaves out the decided ones. */
+/** Creates the change of a file that had this number of hunks. Contains only the hunks that are not decided yet. */
 export function changeOf(path: string, hunks: number, decided = 0): ShownChange {
   const count = hunks - decided;
   return {

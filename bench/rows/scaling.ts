@@ -25,7 +25,7 @@ interface Growth {
   name: string;
   of: string;
   counts: readonly number[];
-  /** Prepares the action for one of the counts. */
+  /** Prepares the action for one of the numbers in `counts`. */
   prepare: Prepare;
 }
 type Prepare = (scope: Scope, subject: Subject, count: number) => Promise<Prepared>;

@@ -23,7 +23,7 @@ const Time = z.string().transform(BigInt);
 
 const milliseconds = (from: bigint, to: bigint) => Number(to - from) / 1e6;
 
-/** Files that create the folders of three CLIs, because the bridge serves only CLIs whose folder exists. */
+/** Files that make the folders of three CLIs exist. Otherwise, the bridge would not serve these CLIs. */
 const FOLDERS = { "../home/.claude/keep": "", "../home/.qwen/keep": "", "../home/.llxprt/keep": "" };
 
 async function connectSocket(scope: Scope, nvim: Nvim): Promise<SocketClient> {

@@ -147,7 +147,7 @@ async function answerRow(): Promise<Row> {
   return { name: ":GeminiStart until a request is answered", unit: "ms", figure: summarize(took) };
 }
 
-/** Measures a start after `autostart = "idle"`. */
+/** Measures `:GeminiStart` when `autostart = "idle"` has already started the bridge. */
 async function idleRow(): Promise<Row> {
   const waits = () =>
     within(async (scope) => {

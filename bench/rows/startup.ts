@@ -8,7 +8,7 @@ import { summarize, takeTurns } from "../stats.ts";
 import { ours, type Subject, within } from "../subject.ts";
 import type { Row } from "../table.ts";
 
-/** Many runs are needed, because the plugin changes the time of a start by less than it varies between two runs. */
+/** Many runs are needed, because the times of two starts differ by more than the plugin adds to a start. */
 const RUNS = 200;
 
 const OPTIONS = "{ log = { level = 'debug' }, diff = { layout = 'tab', keys = { accept = 'ga' } } }";
@@ -53,8 +53,8 @@ export async function startupRows(subject: Subject): Promise<Row[]> {
       async () => (isOurs ? start(dirs, setup(OPTIONS)).setup : 0),
     ]);
     const floor = summarize(without);
-    // Compares each start with the one that ran next to it, because other load on the machine changes the time of a
-    // start more than the plugin does.
+    // Subtracts from each start the one without the plugin that ran next to it, because other load on the machine
+    // changes the time of a start more than the plugin does.
     const beyond = with_.map((took, i) => took - (without[i] ?? Number.NaN));
     const rows: Row[] = [
       {

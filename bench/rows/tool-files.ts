@@ -15,7 +15,7 @@ const GOAL = { ratio: 1.25 };
 const LINE = "const value = compute(42); // some text\n";
 const lines = (bytes: number) => LINE.repeat(bytes / LINE.length);
 
-/** Formats a large file with one small edit. */
+/** Lua: a language server that formats the large file with one small edit. */
 const FORMATTER = `${SERVE}
 local edit = { range = { start = { line = 0, character = 0 }, ['end'] = { line = 0, character = 1 } }, newText = 'k' }
 bench_serve({

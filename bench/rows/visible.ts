@@ -11,7 +11,7 @@ import { type Subject, startBridge, within } from "../subject.ts";
 import type { Goal, Row } from "../table.ts";
 import { closeDiff, texts } from "./diffs.ts";
 
-/** Sizes of proposals. The goal is for all reviews except the first one. */
+/** Sizes of proposals. `goal` applies to all reviews except the first one, which has FIRST_GOAL. */
 const SIZES = [
   { name: "1 KB", size: 1_000, runs: 31, goal: { most: 8 } },
   { name: "1 MB", size: 1_000_000, runs: 15, goal: { most: 60 } },

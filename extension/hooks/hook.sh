@@ -13,8 +13,8 @@
 gb_prefix=$1 gb_query="pid=$PPID${2:+&$2}"
 gb_body= gb_streams=
 
-# Maximum size that is written without a process in the background, and maximum size that bash reads in reasonable time
-# (bytes).
+# Sizes in bytes. From gb_buffer on, a process in the background writes the request. From gb_large on, bash would need
+# too long to read the JSON.
 gb_buffer=131072 gb_large=524288
 
 # Maximum number of discovery files, and maximum size of each (bytes).
@@ -23,7 +23,7 @@ gb_max_files=64 gb_max_file=8192
 # Reads the CLI's JSON into gb_body. Reads only the beginning of a large text if curl can send the rest.
 gb_read_body() {
   [[ -z $gb_body ]] || return
-  # `read -N` leaves all bytes beyond the limit for curl. Bash 3 does not support it, and uses cat.
+  # `read -N` stops at the limit, so that curl can send the rest. Bash 3 has no `read -N`: cat reads everything.
   IFS= read -r -N $gb_large gb_body || [[ -n $gb_body ]] || gb_body=$(cat)
   ((${#gb_body} >= gb_large)) || return
   if command -v curl > /dev/null; then gb_streams=1; else gb_body+=$(cat); fi
@@ -130,8 +130,8 @@ gb_list_above() {
 }
 
 # Sends the JSON to editors with discovery files until an editor accepts it: first to ancestors of the hook, then to
-# editors that have the current directory open. Stops at an editor that hangs, because no other editor may answer
-# instead.
+# editors that have the current directory open. Stops at an editor that hangs, so that no other editor answers in
+# its place.
 gb_search() { # gb_hung after the attempt with the variables
   local hung=$1 pid file files=() ranks=() i best
   gb_list || return

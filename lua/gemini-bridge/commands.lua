@@ -49,14 +49,13 @@ local function bridge()
   return require("gemini-bridge")
 end
 
---- Repairs the plugin's buffers that a session file has restored: fills those of saved texts again, and deletes the
---- others, which are empty. Does so in the next tick, because an autocommand cannot close windows.
+--- Repairs the plugin's buffers that a session file has restored without their text: loads saved texts again, and
+--- deletes all other such buffers. Does so in the next tick, because an autocommand cannot close windows.
 function M.clean_session()
   require("gemini-bridge.editor.scheduler").next(function()
     for _, buf in ipairs(vim.api.nvim_list_bufs()) do
       local name = vim.api.nvim_buf_get_name(buf)
-      -- A buffer of the plugin without 'buftype' was restored by the session, because the plugin always sets this
-      -- option.
+      -- The plugin always sets 'buftype' in its buffers. If it is empty, the session has restored the buffer.
       local is_of_session = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""
       if is_of_session and vim.startswith(name, "gemini://kept/") then
         require("gemini-bridge.review.saved_texts").read({ buf = buf, match = name })
@@ -67,8 +66,8 @@ function M.clean_session()
   end)
 end
 
---- Calls `go` after the user was asked to build a missing Node part. If the bridge is running, asks instead whether to
---- restart it with a newer build, if there is one.
+--- Calls `go`. If the bridge is stopped and must be built, first asks the user to build it, and calls `go` only after
+--- the build. If the bridge is older than the latest build, first asks whether to restart it.
 ---@param go fun()
 local function when_built(go)
   local is_stopped = require("gemini-bridge.bridge.status").get().state == "stopped"

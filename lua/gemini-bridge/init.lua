@@ -182,7 +182,8 @@ function M.statusline()
   return require("gemini-bridge.report.statusline").text()
 end
 
---- Returns which data the connected CLIs receive now, and the active file if it is not shared.
+--- Returns which data the connected CLIs receive now. The field `excluded` names the active file if that file is not
+--- shared.
 ---@return gemini_bridge.Shared
 function M.shared()
   return require("gemini-bridge.context.consent").shared()

@@ -1,11 +1,11 @@
 --- Shows messages to the user under the plugin's name, without a "Press ENTER" prompt.
 
---- Prefix of messages that Neovim itself shows. The user's own `vim.notify` gets the title instead.
+--- Prefix of messages that Neovim itself shows. If the user has replaced `vim.notify`, it gets `TITLE` instead.
 local NAME = "gemini-bridge: "
 local TITLE = "Gemini"
 
 local HIGHLIGHTS = { error = "ErrorMsg", warn = "WarningMsg" }
---- Maximum age of a message that is repeated after Terminal mode.
+--- Messages older than this are not repeated when the user leaves Terminal mode.
 local REPEAT_MAX_AGE_MS = 60000
 
 local SEVERITY = { "debug", "info", "warn", "error" }
@@ -30,11 +30,11 @@ end
 ---@return integer
 local function room()
   local above = math.max(0, vim.o.cmdheight - 1)
-  -- Does not count the last cell of a full line, because it stays empty if a wide character does not fit there.
+  -- Counts one cell less for each full line, because its last cell stays empty if a wide character does not fit there.
   return above * (vim.o.columns - 1) + vim.v.echospace
 end
 
---- Returns as many of the first characters as fit into the cells.
+--- Returns the first characters of a text, as many as fit into a number of screen cells.
 ---@param characters string[]
 ---@param cells integer
 ---@return string[]
@@ -71,8 +71,8 @@ local function fit(text, cells)
   return table.concat(head) .. "…" .. table.concat(tail)
 end
 
---- Returns the lines of a text for the message history. Splits lines that are too long for the screen, except when
---- Neovim itself shortens them: if 'cmdheight' is not 0 and 'shortmess' contains "T".
+--- Returns the lines of a text for the message history. Splits lines that are too long for the screen, unless Neovim
+--- itself shortens them, because 'cmdheight' is not 0 and 'shortmess' contains "T".
 ---@param text string
 ---@return string[]
 local function lines(text)
@@ -95,8 +95,8 @@ local function lines(text)
     :totable()
 end
 
---- Adds a message to the history, line by line. Redraws before each line, because Neovim asks for ENTER if a message
---- has more than one line on the screen.
+--- Adds a message to the history, line by line. Before each line, redraws to remove the previous one from the screen,
+--- because Neovim asks for ENTER if several lines are visible.
 ---@param notice gemini_bridge.Notice
 local function record(notice)
   for _, line in ipairs(lines(NAME .. notice.text:gsub("[%z\t]", " "))) do
@@ -118,7 +118,7 @@ local function foremost(notices)
   return found
 end
 
---- Shows a single line for messages that are already in the history.
+--- Shows one line that stands for several messages. The messages themselves are already in the history.
 ---@param notices gemini_bridge.Notice[]
 local function show(notices)
   local notice = foremost(notices)
@@ -163,8 +163,8 @@ local function flush()
   if is_own and is_asking() then
     vim.api.nvim_create_autocmd("SafeState", {
       callback = function()
-        -- Checks this first, because a scheduled function makes Neovim fire SafeState again: without the check, this
-        -- would repeat endlessly while a command line is open.
+        -- Schedules `flush` only when it can show messages: a scheduled function makes Neovim fire SafeState again, so
+        -- that scheduling it while a command line is open would repeat endlessly.
         if is_asking() then
           return
         end

@@ -13,7 +13,7 @@ const MAX_TURNS = 1_000;
 
 export interface Turn extends Author {
   readonly files: Set<string>;
-  /** Reasons why changes may be missing. Each can be the end of a sentence. */
+  /** Reasons why changes may be missing, each worded as the end of a sentence. */
   readonly gaps: Set<string>;
 }
 
@@ -45,7 +45,7 @@ export function createAgentTurns(save: (session: string, turn: Turn | undefined)
 
   function begin(agent: Agent, prompt: string): Turn {
     turns.delete(agent.session);
-    // The time identifies the turn, so that no two turns may have the same.
+    // Makes the time unique, because it identifies the turn.
     lastTurn = Math.max(Date.now(), lastTurn + 1);
     const turn = { cli: agent.cli, turn: lastTurn, prompt: shorten(prompt), ...nothing() };
     turns.set(agent.session, turn);

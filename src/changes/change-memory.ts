@@ -41,7 +41,7 @@ export interface ChangeMemory {
   readonly commands: CommandMemory;
   /** Returns the data stored by an earlier host. */
   load(): Promise<Saved>;
-  /** Takes over changes that were left by Neovims that have ended. @param isWanted chooses the files */
+  /** Takes over changes from Neovims that have ended. @param isWanted chooses the files */
   takeLeft(isWanted: (path: string) => boolean): Promise<FileChange[]>;
   /** Whether the text of a file may be stored. False if the file is excluded from sharing, or if this is not known. */
   mayKeep(path: string): boolean;
@@ -103,12 +103,12 @@ const SavedAwaited = z.object({
 const AWAITED = "awaited";
 const turnKey = (session: string) => `turn ${session}`;
 
-/** For this time, it is not checked again whether ignore files have changed. */
+/** For this time after a check of the ignore files, their changes are not noticed. */
 const VERDICT_CACHE_TIME_MS = 1_000;
 
 /**
- * Delay between a change of a turn and storing it. Each changed file changes the turn, so that several changes are
- * stored together. A new turn is stored without this delay, so that a crash does not lose its prompt.
+ * Delay before a changed turn is stored. Each changed file changes the turn, and the delay lets several of these
+ * changes be stored together. A new turn is stored without this delay, so that a crash does not lose its prompt.
  */
 const TURN_DELAY_MS = 200;
 

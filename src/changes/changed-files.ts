@@ -71,7 +71,7 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
   /** Total length of the texts of each file (characters). */
   const sizes = new Map<string, number>();
   let total = 0;
-  /** Changes as Neovim shows them. */
+  /** Changes in the form in which Neovim was last told about them. */
   const told = new Map<string, ShownChange>();
   /** Agents by session, with the number of pending edits of each file. */
   const awaited = new Map<string, { agent: Agent; paths: Map<string, number> }>();

@@ -42,7 +42,7 @@ const MAX_ABSENCE_MS = 10_000;
 export interface Changes {
   /**
    * Called for each event of a hook. Never rejects.
-   * @param begun aborted when the tool begins. The tool may begin before the host has read the tool's files
+   * @param begun aborted when the tool begins, which may happen before the host has read the tool's files
    * @returns a promise that resolves when the tool may begin
    */
   listener(event: AgentEvent, begun?: AbortSignal): Promise<void>;
@@ -146,7 +146,7 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
     return done;
   }
 
-  /** Runs a function, but first completes the edits and commands of agents that have ended. */
+  /** Completes the edits and commands of agents that are gone, and then runs a function. */
   function enqueueAfterGone(run: () => Promise<void>): Promise<void> {
     void tracker.resolveGone();
     return enqueue(run);
@@ -206,7 +206,7 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
     if (change && now.version !== change.version) files.set(follow(change, now));
   }
 
-  /** Continues with the memory of an earlier host. */
+  /** Loads what an earlier host has stored, and continues with its edits and commands. */
   async function resume() {
     const saved = await memory.load();
     const isLong = absence !== undefined && absence.duration > MAX_ABSENCE_MS;
@@ -221,7 +221,7 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
 
   const resumed = resume();
 
-  /** Takes over the changes in these directories that were left by Neovims that have ended. */
+  /** Takes over the changes of files in these directories from Neovims that have ended. */
   async function takeLeft(open: readonly string[], noteCount: number): Promise<void> {
     const roots = await Promise.all(open.map(realPath));
     const isWanted = (path: string) => !files.get(path) && roots.some((root) => isBelow(path, root));
@@ -310,7 +310,7 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
 /**
  * Finds the new name of a changed file that the user has renamed.
  * @param openFiles files that are open in Neovim, which are searched as well as the folder of the file
- * @returns undefined if the file was not found, or was also changed
+ * @returns undefined if the file was not found, or was changed as well as renamed
  */
 async function findRenamed(
   { path, version }: Pick<FileChange, "path" | "version">,

@@ -47,7 +47,7 @@ export interface Touched {
 
 interface Comparison {
   readonly touched: readonly Touched[];
-  /** Reasons why changes may be missing. Each can be the end of a sentence. */
+  /** Reasons why changes may be missing, each worded as the end of a sentence. */
   readonly gaps: readonly string[];
 }
 
@@ -240,7 +240,7 @@ async function newFiles(paths: readonly string[], since: number, renamed: Rename
 }
 
 /**
- * Returns the state before the command of a path that is not in the snapshot. If the file may be the only copy of its
+ * Returns the state that a path outside the snapshot had before the command. If the file may be the only copy of its
  * bytes, such as a renamed file that Git had ignored, the state is "unknown", so that an undo does not delete the file.
  * @returns undefined if the file has not changed
  */

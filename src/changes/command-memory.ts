@@ -73,8 +73,8 @@ const SavedCommand = z.object({
 const SavedPart = z.object({
   commandId: z.string(),
   /**
-   * Number of the part. Absent if the value is not a part of the snapshot: `files` then contains one file that somebody
-   * other than the command has written since.
+   * Number of the part. Absent if the value is not a part of the snapshot, but the newer state of a single file:
+   * somebody other than the command has written the file since.
    */
   part: z.number().optional(),
   files: z.array(SavedFileState),

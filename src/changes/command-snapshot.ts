@@ -1,5 +1,6 @@
 /**
- * Reads files before a shell command runs, to find out later which files the command has changed: no hook reports them.
+ * Reads files before a shell command runs, because no hook reports which files a command changes. After the command,
+ * the files are compared with this snapshot.
  */
 import { createYielder } from "../base/work-slices.ts";
 import type { Agent } from "../contract/hooks.ts";
@@ -53,12 +54,12 @@ interface SnapshotOptions {
 
 interface Snapshots {
   take(options: SnapshotOptions): Promise<Snapshot>;
-  /** Empties the cache of files that the last snapshot has read. */
+  /** Empties the cache of the files read for the last snapshot. */
   forget(): void;
 }
 
 export function createSnapshots(readIndex: ReadIndex): Snapshots {
-  /** Cache: files that the last snapshot has read, so that unchanged files need not be read again. */
+  /** Cache of the files read for the last snapshot, so that unchanged files need not be read again. */
   let remembered = new Map<string, FileState>();
 
   async function read({ path, found }: Candidate, room: number, begun: AbortSignal): Promise<FileState> {
@@ -97,8 +98,8 @@ export function createSnapshots(readIndex: ReadIndex): Snapshots {
   }
 
   /**
-   * Caches states for the next snapshot, except those of files that were written a moment ago: another write so soon
-   * might not change the file's time.
+   * Caches states for the next snapshot. Leaves out files that were written a moment ago: if they are written again at
+   * almost the same time, their modification time might stay the same.
    */
   function remember(files: ReadonlyMap<string, FileState>, readAt: number): void {
     const isSettled = ({ kind, since = readAt }: FileState) =>
@@ -111,7 +112,7 @@ export function createSnapshots(readIndex: ReadIndex): Snapshots {
       const start = Date.now();
       const since = start - CLOCK_TICK_MS;
       const files = new Map<string, FileState>();
-      // Reads these files before Git is asked, because they matter most, and Git may be slow.
+      // Reads these files before running Git, because they matter most, and Git may be slow.
       await readInto(files, await candidatesAt(await Promise.all(known.map(realPath))), begun);
       const { trees, differing, gaps } = await takeTrees(agent.cwd, { scope, begun, readIndex });
       const tops = trees.map(({ top }) => top);
@@ -165,7 +166,7 @@ function sizeOf({ found }: Candidate): number {
   return typeof found === "object" ? found.size : 0;
 }
 
-/** Returns the length of a known text (characters), otherwise 0. */
+/** Returns the length of the text (characters); 0 if the text is not known. */
 export function lengthOf(seen: FileState): number {
   return seen.kind === "known" ? seen.text.length : 0;
 }

@@ -36,32 +36,33 @@ export interface CommandResult {
 export interface Commands {
   /**
    * Takes the snapshot before a command.
-   * @param begun signals that the command has begun. Files that were not read before that count as unknown
+   * @param begun signals that the command has begun. Files that have not been read by then are treated as unknown
    */
   start(agent: Agent, command: string, places: OpenPlaces, begun: AbortSignal): Promise<Snapshot>;
   /** Goes on tracking a command that started while an earlier host was running. */
   resume(command: RestoredCommand): void;
   /**
-   * Compares the files with the snapshot from the start of a command that has ended.
-   * @returns undefined if its start was not reported
+   * Completes a command: compares the files with the snapshot from before the command.
+   * @returns undefined if no hook reported the start of the command
    */
   end(agent: Agent, command: string): Promise<CommandResult | undefined>;
   /** Returns the commands of an agent that still run. */
   ofAgent(agent: Agent): string[];
   /**
-   * The agent of the running command that started last. Changes whose author is unknown count as changes by this agent.
+   * Of all running commands, the agent of the one that started last. Changes by an unknown author are attributed to
+   * this agent.
    */
   readonly runner: Agent | undefined;
-  /** Records that a file was written, but not by one of the running commands: the author is known. */
+  /** Records that a known author, not a running command, has written a file. */
   settled(path: string, now: FileState): void;
-  /** Records that a running command has written a file. @param before the last known state before that write */
+  /** Records that a running command has written a file. @param before state of the file before that write */
   noticed(before: FileState, path: string, now: FileState): void;
   /**
-   * Records the state of a file that an agent is about to edit. A command that has ended, but whose files are still
-   * being compared, then does not count as the author of this edit.
+   * Records the state of a file just before an agent edits it. Commands that have ended, but whose files are still
+   * being compared, are then not taken for the author of the edit.
    */
   editing(path: string, now: FileState): void;
-  /** Empties the cache of files that the last snapshot has read. */
+  /** Empties the cache of the files read for the last snapshot. */
   forget(): void;
   /** Resolves when the snapshots of running commands are stored. */
   stored(): Promise<void>;
@@ -73,13 +74,13 @@ interface Command {
   readonly command: string;
   readonly scope: Scope;
   readonly snapshot: Promise<Snapshot>;
-  /** By path: the states of files after others have written them since the start of the command. */
+  /** By path: files that others have written since the start of the command, each in its state after that write. */
   readonly settled: Map<string, FileState>;
   /**
    * Files whose content before the command is known. Identified by inode, because the command may have renamed them.
    */
   readonly noticed: Set<number>;
-  /** By path: files that agents edited after the command had ended. Each state was read before the edit. */
+  /** By path: files that agents edited after the command had ended, each in its state before that edit. */
   readonly seen: Map<string, FileState>;
   hasEnded: boolean;
 }

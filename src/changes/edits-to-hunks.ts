@@ -43,7 +43,7 @@ export function reference(text: TrackedText): string[] {
   return [...composed(text, oldOf).lines];
 }
 
-/** Returns the lines that undo restores if the hunk has no conflict. */
+/** Returns the lines that undo restores for a hunk without a conflict. */
 export function linesBefore({ old, edited }: Hunk): readonly string[] {
   return edited?.lines ?? old;
 }
@@ -51,7 +51,7 @@ export function linesBefore({ old, edited }: Hunk): readonly string[] {
 /** Applies an edit of the agent. @param turn start of its turn (Unix milliseconds) */
 export function editedByAgent(text: TrackedText, lines: readonly string[], turn: number): TrackedText {
   const edits = diffLines(text.lines, lines);
-  // Adjacent hunks are merged, as in every diff.
+  // Merges adjacent hunks, as every diff does.
   return rebuilt(text, lines, edits, touches, (before, old, now) => {
     if (!before.hunks.some(({ conflict, edited }) => conflict || edited))
       return hunksOf(diffLines(old, now), old, { conflict: false, turn });
@@ -121,9 +121,9 @@ function asItIs({ lines }: Piece, hunk: Hunk): Piece {
 }
 
 /**
- * Moves an insertion from inside a hunk to the line above the hunk, where it does not count as an edit of the hunk.
- * Does so only if the text stays the same: the inserted lines and the hunk must begin with the same lines, such as a
- * comment.
+ * Moves an insertion from inside a hunk to the line above the hunk if the resulting text is the same, because an
+ * insertion above does not count as an edit of the hunk. This is possible if the new lines and the hunk begin with the
+ * same lines, for example with the same comment.
  */
 function slideOut(edit: Edit, { lines, hunks }: TrackedText): Edit {
   const hunk = hunks.find((one) => overlaps(edit, one));
@@ -149,7 +149,7 @@ function asOneEdit(old: readonly string[], now: readonly string[]): Edit[] {
 }
 
 /**
- * Updates the hunks of a text after edits. Hunks that no edit touches only move.
+ * Updates the hunks of a text after edits. If no edit touches a hunk, only its line number changes.
  * @param lines the text after the edits
  * @param meet tells whether an edit belongs to a hunk
  * @param renew returns the new hunks of an edited part. Its arguments: the part before the edit, the part in the
@@ -208,7 +208,7 @@ function overlaps(edit: Edit, { line, count }: Hunk): boolean {
   return edit.at < line + count && line < edit.at + edit.removed;
 }
 
-/** Edits and hunks that belong together, directly or through each other. */
+/** Edits and hunks that belong together, either directly or because of another edit or hunk between them. */
 interface Group {
   edits: Edit[];
   hunks: Hunk[];

@@ -43,7 +43,7 @@ export interface FileChange extends Author {
   readonly exists: boolean;
   /** Last known text, with the earlier lines of its hunks. */
   readonly text: TrackedText;
-  /** Set if the file now has a different text, which is unknown. */
+  /** Set if the file now has a text other than `text`, and this text is unknown. */
   readonly opaque?: Opaque | undefined;
   /** Version of the file when it was read last. */
   readonly version: string;
@@ -87,7 +87,7 @@ export function beginChange(path: string, found: FileState, author: Author): Fil
 
 /**
  * Updates a change with the state on disk.
- * @param author of the write; undefined for the user
+ * @param author who has written the file; undefined for the user
  */
 export function follow(change: FileChange, found: FileState, author?: Author): FileChange {
   return author ? wroteByAgent(change, found, author) : wroteByUser(change, found);
@@ -123,14 +123,15 @@ function wroteByUser(change: FileChange, found: FileState): FileChange {
   // The file was unreadable for a moment, and its text is still the same.
   if (change.opaque && exists && found.text === textOf(change))
     return { ...change, version, opaque: undefined };
-  // Only the permissions have changed, so that the text that the agent wrote can be read now.
+  // Only the permissions have changed. The text that the agent wrote has therefore become readable.
   const isSameText = withoutRename(version) === withoutRename(change.version);
   if (change.opaque?.by === "agent" && isSameText) return wroteByAgent(change, found, change);
   // A file that the user has deleted or replaced contains no text of an agent.
   if (exists !== change.exists || change.opaque?.by === "agent")
     return beginChange(change.path, found, authorOf(change));
   const { metadata: lastMetadata = change.lastMetadata } = found;
-  // If the user has only saved the text, `metadata` stays as it was before an agent changed it.
+  // If the user has saved the file without changing its metadata, undo must still restore the metadata from before the
+  // agent's change.
   const metadata = isDeepStrictEqual(lastMetadata, change.lastMetadata) ? change.metadata : lastMetadata;
   const text = editedByUser(change.text, linesOf(found));
   return { ...change, version, metadata, lastMetadata, opaque: undefined, text };
@@ -161,7 +162,7 @@ export function obstacle({ before, reason, opaque }: FileChange): string | undef
   return opaque?.by === "user" ? opaque.reason : undefined;
 }
 
-/** Keeps hunks. @param ids of the hunks; undefined for the whole file */
+/** Keeps hunks. @param ids the hunks to keep; undefined for the whole file */
 export function kept(change: FileChange, ids?: ReadonlySet<number>): FileChange {
   const { before, opaque } = change;
   if (before === "unknown") return { ...change, touched: false };
@@ -180,7 +181,7 @@ export function kept(change: FileChange, ids?: ReadonlySet<number>): FileChange 
 
 /**
  * Returns the change after an undo. The caller must write the new text to the file.
- * @param ids of the hunks; undefined for the whole file
+ * @param ids the hunks to undo; undefined for the whole file
  */
 export function undone(change: FileChange, ids?: ReadonlySet<number>): FileChange {
   if (change.opaque) return undone(withoutText(change));
@@ -191,19 +192,25 @@ export function undone(change: FileChange, ids?: ReadonlySet<number>): FileChang
   const isAny =
     hunks.length + chosen.size === 0 || hunks.some(({ id, conflict }) => chosen.has(id) && !conflict);
   const isBack = isAny && text.hunks.length === 0;
-  // A file that the agent created stays if somebody else has added lines.
+  // Undo deletes a file that the agent created, unless somebody else has added lines to it.
   const exists = isBack && change.before === "absent" ? text.lines.length > 0 : change.exists || isAny;
   return { ...change, text, exists, before: isBack ? (exists ? "known" : "absent") : change.before };
 }
 
-/** Drops the unknown text that the agent has written, so that undo restores the earlier state completely. */
+/**
+ * Assumes that the agent has removed all text, instead of replacing it with an unknown text. Undo then restores the
+ * complete earlier text.
+ */
 function withoutText({ opaque: _, ...change }: FileChange): FileChange {
   return change.before === "absent"
     ? { ...change, text: trackText([]) }
     : { ...change, exists: false, text: editedByAgent(change.text, [], change.turn) };
 }
 
-/** Adds missing line breaks: the last line of a text may have none, and the user may have added lines below it. */
+/**
+ * Adds missing line breaks. The last line of a text may have none, but undo may restore it above lines that the user
+ * has added.
+ */
 function withMissingBreak(lines: readonly string[]): string[] {
   const lineBreak = lines.some((line) => line.endsWith("\r\n")) ? "\r\n" : "\n";
   return lines.map((line, i) => (i === lines.length - 1 || line.endsWith("\n") ? line : line + lineBreak));

@@ -110,7 +110,7 @@ function isWhole(bytes: Buffer, extensions: number, idLength: number): boolean {
 
 /**
  * Returns the position of the zero byte that ends a name.
- * @throws if there is none: with -1, parsing would start again at the beginning
+ * @throws if there is none. (A position of -1 would make parsing start again at the beginning.)
  */
 function endOfName(bytes: Buffer, at: number): number {
   const end = bytes.indexOf(0, at);

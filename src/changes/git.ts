@@ -26,7 +26,8 @@ export function openGit(directory: string, timeout: number): Git {
 }
 
 function environment(): NodeJS.ProcessEnv {
-  // Git itself may have started Neovim, for example for a commit message. Its variables then name that repository.
+  // Leaves out Git's variables. If Git itself has started Neovim, for example for a commit message, they name the
+  // repository of that commit.
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith("GIT_"));
   return {
     ...Object.fromEntries(own),

@@ -40,7 +40,7 @@ const Entry = z.object({
   at: z.number(),
   /** Name of the profile. */
   cli: z.string(),
-  /** Start of the turn (Unix milliseconds; 0 if no hook reported it), and its prompt. */
+  /** `turn`: start of the turn (Unix milliseconds; 0 if no hook reported it). `prompt`: the prompt that started it. */
   turn: z.number(),
   prompt: z.string(),
   /** Absolute path in which all symbolic links are resolved. */
@@ -71,12 +71,12 @@ interface Proposal {
 }
 
 export interface History {
-  /** An agent has written a file without a review. All edits of a file in one turn form one entry. */
+  /** Records that an agent has written a file without a review. All edits of a file in one turn form one entry. */
   wrote(agent: Agent, author: Author, before: Pick<FileChange, "path" | "lastMetadata">, texts: Texts): void;
   turnEnded(agent: Agent): void;
-  /** The user has kept the changes of a file: later changes start a new entry. */
+  /** Records that the user has kept the changes of a file. Later changes of the file start a new entry. */
   kept(path: string): void;
-  /** A review shows a proposal. @param original the file on disk at that moment */
+  /** Records that a review shows a proposal. @param original the file on disk when the review opened */
   proposed(
     review: number,
     cli: string,
@@ -84,12 +84,12 @@ export interface History {
     newContent: string,
     original: Promise<Original>,
   ): Promise<void>;
-  /** The user has decided. @param content undefined for a rejection */
+  /** Records the user's decision. @param content the accepted text; undefined for a rejection */
   decided(review: number, content: string | undefined): void;
-  /** The review has ended without a decision. */
+  /** Records that the review has ended without a decision. */
   closed(review: number): void;
   /**
-   * A CLI has written the text that the user last accepted for this file.
+   * Records that a CLI has written the text that the user last accepted for this file.
    * @param texts before and after the write; undefined if one of them is unknown
    */
   agreed(path: string, texts: Texts | undefined): void;
@@ -119,7 +119,7 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
   /** Total length of the texts in `ofTurns` (characters). */
   let openLength = 0;
   const ofReviews = new Map<number, Proposal>();
-  /** By path: the entry of the file's last review, without the texts, which may be long. */
+  /** By path: the entry of the file's last review. The texts are left out, because they may be long. */
   const lastReview = new Map<string, Outline>();
   /** Entries that must still be stored, by id. */
   const unsaved = new Map<string, { keep: () => void; timer: NodeJS.Timeout }>();
@@ -172,8 +172,8 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
   }
 
   /**
-   * @param isWanted tells by an id whether to parse the entry. Texts may be long, so that parsing all entries would be
-   * slow
+   * @param isWanted tells whether to parse the entry with this id. Parsing all entries would be slow, because their
+   * texts may be long
    */
   async function list(isWanted = (_id: string): boolean => true): Promise<Entry[]> {
     for (const { keep } of unsaved.values()) keep();
@@ -221,7 +221,7 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
     agreed(path, texts) {
       const entry = lastReview.get(path);
       lastReview.delete(path);
-      // The entry may not say `accepted` yet, because the user may have answered in the CLI's terminal.
+      // If the user has accepted the proposal in the CLI's terminal, the entry does not say so yet.
       if (entry) save({ ...entry, kind: entry.kind === "edited" ? "edited" : "accepted", texts });
     },
     list: () => list(),
@@ -236,7 +236,8 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
 }
 
 /**
- * @returns undefined if the earlier content is unknown. (null would mean that there was no file: undo would delete it)
+ * @returns undefined if the earlier content is unknown. (`before: null` would mean that there was no file, so that undo
+ * would delete the file.)
  */
 function textsOf({ original: { bytes, version }, content }: Proposal): Texts | undefined {
   if (bytes ? bytes.length > MAX_FILE_BYTES : !isAbsent(version)) return undefined;

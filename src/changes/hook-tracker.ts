@@ -22,8 +22,9 @@ interface Tracker {
   /** Handles a hook event. The promise resolves when the tool may begin. */
   handle(event: AgentEvent, begun: AbortSignal): Promise<void>;
   /**
-   * Records that the user has accepted texts of a file. If an agent writes one of them, this is no unreviewed change.
-   * @param hashes of the texts
+   * Records that the user has accepted texts of a file. If an agent writes one of them, this does not count as an
+   * unreviewed change.
+   * @param hashes the hashes of these texts
    */
   agreed(path: string, hashes: readonly string[]): void;
   /** Records that the user or an undo has written a file, so that a running command is not taken for the author. */
@@ -66,8 +67,8 @@ interface TrackerOptions {
   /** Runs functions one after the other. */
   enqueue(run: () => void | Promise<void>): Promise<void>;
   /**
-   * Resolves when the commands of an earlier host are loaded. The first event after a restart may be the end of one of
-   * them.
+   * Resolves when the commands of an earlier host are loaded. Must be awaited before the end of a command is handled,
+   * because the command may have started while that host was running.
    */
   resumed(): Promise<unknown>;
 }
@@ -92,9 +93,9 @@ export function createTracker(options: TrackerOptions): Tracker {
    * the edit.
    */
   const places = new Map<string, string>();
-  /** Edits, by agent and path, about which the CLI has asked the user before the tool started, as Qwen Code does. */
+  /** By agent and path: edits about which the CLI asked the user before the tool started, as Qwen Code does. */
   const asked = new Set<string>();
-  /** Edits, by agent and path, that began under an earlier host, and may have ended without a report. */
+  /** By agent and path: edits that began under an earlier host, and whose end may not have been reported. */
   const inherited = new Set<string>();
   /** Commands whose turn ended before their own end was reported. The report may still come. */
   const unended = new Set<string>();
@@ -109,7 +110,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   /**
-   * Records that the CLI asks the user before an edit. A question during an edit, as from Gemini CLI, is ignored here.
+   * Records that the CLI asks the user before an edit. Ignores questions during an edit, such as those of Gemini CLI.
    */
   function asks(agent: Agent, filePath: string): void {
     const key = keyOf(agent, filePath);
@@ -149,7 +150,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   function editEnds(agent: Agent, { path, now }: Seen, failed: boolean, texts?: EditTexts): void {
     const known = files.get(path);
     const isReviewed = isAgreed(path, now);
-    // The start was not reported, for example while there was no host.
+    // The start of this edit was not reported, for example because no host was running then.
     if (!known && (failed || isReviewed)) return;
     const told = beforeTold(now, texts);
     const isMissed = !known || (known.reason === LATE && !known.touched && told.kind !== "unknown");
@@ -206,7 +207,8 @@ export function createTracker(options: TrackerOptions): Tracker {
 
   /**
    * Updates the known changes with the snapshot of a command that is about to begin.
-   * @param runner the agent of an earlier command that was still running
+   * @param runner the agent of an earlier command that is still running; the author of differences that no hook has
+   * reported
    */
   function takeBefore(snapshot: ReadonlyMap<string, FileState>, runner: Agent | undefined): void {
     for (const change of files.known()) {
@@ -216,7 +218,8 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   /**
-   * If the file differs from its last known state, attributes the difference to `agent`, or without one to the user.
+   * If the file differs from its last known state, attributes the difference to `agent`, or to the user if `agent` is
+   * undefined.
    */
   function catchUp(change: FileChange, now: FileState, agent: Agent | undefined): void {
     if (now.version === change.version) return;
@@ -259,8 +262,8 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   /**
-   * @param isGone whether the agent's process has ended, perhaps during an edit. If it still runs, an edit that began
-   * under this host and whose end was not reported did not happen
+   * @param isGone whether the agent's process has ended, perhaps in the middle of an edit. If the process still runs,
+   * edits without a reported end did not happen, except those that began under an earlier host
    */
   async function turnEnds(agent: Agent, isGone: boolean): Promise<void> {
     for (const command of commands.ofAgent(agent)) {

@@ -34,8 +34,8 @@ export function splitHunks(
     const parts = partsOf(hunk, isIn);
     const isWhole = parts.length === 1;
     if (!isWhole && hunk.edited) {
-      // The agent has overwritten an edit of the user here: nothing tells which of the user's lines belong to which
-      // part.
+      // The agent has overwritten an edit of the user here. The hunk cannot be split, because nothing tells which of
+      // the user's lines belong to which part.
       isRefused = true;
       return hunk;
     }

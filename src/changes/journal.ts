@@ -24,7 +24,7 @@ export const JOURNAL = ".jsonl";
  */
 const MAX_OBSOLETE_LENGTH = 1024 * 1024;
 
-/** When nothing was written for this time, removed and replaced values are erased. */
+/** If nothing has been written for this long, removed and replaced values are erased. */
 const ERASE_DELAY_MS = 500;
 
 /** Ends each field of a line: the time, the key, and the value as JSON (empty for a removal). JSON contains no tabs. */
@@ -38,7 +38,10 @@ export interface Journal {
   flush(): Promise<void>;
   /** Reads the values stored before this call. Skips damaged ones. Later writes wait for the read. */
   load(): Promise<unknown[]>;
-  /** Removes values older than `maxAge` (ms), and the oldest ones beyond a total of `maxSize` (characters). */
+  /**
+   * Removes values older than `maxAge` (ms). If the rest is still larger than `maxSize` (characters), also removes the
+   * oldest of them.
+   */
   trim(maxAge: number, maxSize: number): void;
 }
 
@@ -50,7 +53,7 @@ export interface JournalLine {
   readonly json: string;
 }
 
-/** @param file created when needed, with its directory */
+/** @param file path of the journal. The file and its directory are created when needed */
 export function createJournal(file: string, log: Log): Journal {
   /**
    * Values to be written, by key; undefined removes a value. They are serialized as late as possible, because a value
@@ -257,7 +260,8 @@ export async function journalsIn(directory: string, ending = JOURNAL): Promise<s
 }
 
 /**
- * Removes journals older than `maxAge` (ms), and the oldest ones beyond a total of `maxSize` (bytes).
+ * Removes journals older than `maxAge` (ms). If the rest is still larger than `maxSize` (bytes), also removes the
+ * oldest of them.
  * @param files journals of Neovims that have ended
  */
 export async function pruneJournals(

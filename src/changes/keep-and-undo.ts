@@ -59,7 +59,7 @@ type Chosen = ChosenChanges["files"][number];
 
 interface Decisions {
   readonly handlers: Pick<EventHandlers, "changes_keep" | "changes_undo" | "changes_revert">;
-  /** An agent has written a file: a decision on it can no longer be reverted. */
+  /** Called when an agent has written a file. Earlier decisions on this file can then no longer be reverted. */
   agentWrote(path: string, agent: Agent): void;
 }
 
@@ -77,7 +77,7 @@ interface DecisionsOptions {
   syncPath(path: string): Promise<void>;
   /** Called when an undo has written a file. */
   settled(path: string, now: FileState): void;
-  /** Whether an agent's command is running. It may write any file. */
+  /** Whether a command of an agent is running. Such a command may write any file. */
   areCommandsRunning(): boolean;
 }
 
@@ -140,7 +140,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
   /** Keeps the chosen hunks of a file. */
   async function keep(one: Chosen, turn: number | undefined) {
     const before = files.get(one.path);
-    // `files` also contains files that an agent is only about to change.
+    // Checks `isChanged`, because `files` also contains files that an agent has not changed yet.
     const choice = before && isChanged(before) ? choose(before, one, turn) : undefined;
     if (!before || !choice) return undefined;
     history.kept(one.path);
@@ -296,7 +296,7 @@ function inRanges(
   return chosen.size > 0 ? { change: { ...change, text }, ids: chosen } : undefined;
 }
 
-/** @returns the chosen hunks that a decision has removed. @param next the change after the decision */
+/** Returns the chosen hunks that a decision has removed. @param next the change after the decision */
 function decidedHunks({ change, ids }: Choice, next: FileChange): Hunk[] {
   const left = new Set(next.text.hunks.map(({ id }) => id));
   return change.text.hunks.filter(({ id }) => (ids?.has(id) ?? true) && !left.has(id));
@@ -307,7 +307,7 @@ function withDecisionCount(choice: Choice, next: FileChange): FileChange {
   return { ...next, decided: choice.change.decided + decidedHunks(choice, next).length };
 }
 
-/** @returns the first part of a message: the numbers of kept or undone hunks and files */
+/** Returns the first part of a message: the numbers of kept or undone hunks and files. */
 function summaryOf(steps: readonly Step[]): string {
   const files = steps.length === 1 ? basename(steps[0]?.before.path ?? "") : `${steps.length} files`;
   const hunks = steps.reduce((sum, { before, after }) => sum + after.decided - before.decided, 0);

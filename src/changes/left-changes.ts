@@ -25,7 +25,7 @@ const MAX_AGE_MS = 7 * 24 * 60 * 60 * 1_000;
 /** Maximum total size of the journals of ended Neovims (bytes). The oldest is removed first. */
 const MAX_SIZE_BYTES = 64 * 1024 * 1024;
 
-/** The start time in a journal's name and that in the process table may differ by this much. */
+/** The start time in a journal's name may differ by this much from the start time in the process table. */
 const CLOCK_TOLERANCE_MS = 5_000;
 
 interface LeftChanges {
@@ -112,7 +112,10 @@ function instanceOf(file: string): string {
   return basename(file, JOURNAL).replace(/\+.*/, "");
 }
 
-/** Whether the Neovim of a journal still runs. A process with its id that started later is another process. */
+/**
+ * Whether the Neovim of a journal still runs. If the process with Neovim's id started later than Neovim did, it is
+ * another process.
+ */
 async function isRunning(file: string): Promise<boolean> {
   const [, pid, seconds] = /^(\d+)-(\d+)$/.exec(instanceOf(file)) ?? [];
   if (!isAlive(Number(pid ?? 0))) return false;

@@ -15,21 +15,20 @@ import { createIndexReader, findWorkTree, hasGit, nameIn, objectName, type WorkT
 const GIT_TIMEOUT_MS = 2_000;
 
 /**
- * Delay between a write of an agent and reading the index. A turn writes many files, for which the index is read only
- * once.
+ * Delay between an agent's write and reading the index, so that the index is read only once for many writes in a row.
  */
 const RECORD_DELAY_MS = 100;
 
-/** Object name of a file that is not in the index. */
+/** Stands for the object name of a file that is not in the index. */
 const NONE = "";
-/** Object name of a file with a merge conflict, which has several objects. */
+/** Stands for the object name of a file with a merge conflict, because such a file has several objects. */
 const SEVERAL = "several";
 
 interface Staging {
   /** Called when an agent has written the file. */
   wrote(path: string): void;
   /**
-   * Called when a command of an agent has ended. The command may have staged files. This does not count as a decision,
+   * Called when a command of an agent has ended. If the command has staged files, this does not count as a decision,
    * because only the user decides.
    */
   commandEnded(): void;
@@ -65,8 +64,8 @@ export function createStaging({ files, history, enqueue, areCommandsRunning }: S
   }
 
   /**
-   * Creates a function that returns the name of a file's object in the index. It returns undefined if the file is
-   * outside work trees, or the index cannot be read.
+   * Creates a function that looks up the name of a file's object in the index. The function returns undefined if the
+   * file is outside work trees, or the index cannot be read.
    */
   function createLookup(): (path: string) => Promise<string | undefined> {
     const tops = new Map<string, string | undefined>();

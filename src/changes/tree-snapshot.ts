@@ -1,6 +1,6 @@
 /**
- * Takes snapshots of Git work trees before a command: those of the CLI's directory and of the directories open in
- * Neovim, and those of repositories inside them, such as submodules.
+ * Takes snapshots of Git work trees before a command: of the work trees that contain the CLI's directory or directories
+ * open in Neovim, and of the repositories inside these work trees, such as submodules.
  */
 import { realPath } from "../system/file-state.ts";
 import type { GitIndex, IndexEntry } from "./git-index.ts";
@@ -28,7 +28,7 @@ export const GIT_TIMEOUT_MS = 5_000;
 const MAX_TREES = 16;
 
 export const SLOW = "a command began before all files were checked";
-/** Version of a file whose path leads through a symbolic link. */
+/** Stands for the version of a file whose path leads through a symbolic link. */
 export const BELOW_LINK = "ELOOP";
 const TOO_MANY_TREES = `there are more than ${MAX_TREES} Git repositories`;
 
@@ -37,11 +37,11 @@ export interface TreeSnapshot extends WorkTree {
   /** The entries of the index for files in directories that are open in Neovim. */
   readonly entries: readonly IndexEntry[];
   /**
-   * Number of entries, from the first one on, whose files were compared with the index. A file among them matched the
-   * index if the snapshot has no state of it.
+   * The files of the first `looked` entries were compared with the index. Those of them that have no state in the
+   * snapshot matched the index.
    */
   readonly looked: number;
-  /** Permission bits of the file of each entry, because the index stores only the executable bit. */
+  /** For each entry: the permission bits of its file on disk, because the index stores only the executable bit. */
   readonly modes: Uint16Array;
   /** Absolute paths of the repositories inside this work tree. They have work trees of their own. */
   readonly repositories: readonly string[];

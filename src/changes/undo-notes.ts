@@ -48,7 +48,7 @@ export function createUndoNotes({ sessionOf, isShared }: UndoNotesOptions): Undo
       for (const turn of new Set(turns)) {
         const { cli } = [...change.earlier, change].find((author) => author.turn === turn) ?? newest;
         const session = sessionOf(turn);
-        // After a restart the session of the turn is unknown: the next agent of the same CLI is told instead.
+        // After a restart, the session of the turn is unknown. The next agent of the same CLI is told instead.
         const key = session === undefined ? keyOfCli(cli) : keyOfSession(session);
         add(key, change.path, hunks.filter((hunk) => hunk.turn === turn).length);
       }

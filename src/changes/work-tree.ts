@@ -98,7 +98,7 @@ export function createIndexReader(): ReadIndex {
 async function readIndex(path: string, idLength: number): Promise<IndexEntry[] | undefined> {
   try {
     const found = await stat(path);
-    // Reading a named pipe would block a thread of this process.
+    // Reads only regular files, because reading a named pipe would block a thread of this process.
     if (!found.isFile() || found.size > MAX_INDEX_BYTES) return undefined;
     return await parseIndex(await readFile(path), found.mtimeMs, idLength);
   } catch (error) {
@@ -190,8 +190,8 @@ export async function candidatesAt(paths: readonly string[], isOver?: () => bool
 }
 
 /**
- * Returns for each path whether it leads through no symbolic link. In a path from Git's index, a link may have replaced
- * a folder.
+ * Returns for each path whether all of its folders are real, that is, no symbolic links. A link may have replaced a
+ * folder since Git wrote its index.
  */
 export async function areReal(paths: readonly string[]): Promise<boolean[]> {
   const folders = new Map<string, Promise<boolean>>();
@@ -203,7 +203,9 @@ export async function areReal(paths: readonly string[]): Promise<boolean[]> {
   return Promise.all(paths.map((path) => isReal(dirname(path))));
 }
 
-/** Attributes that make Git convert the content of a file between object and disk. The size may stay the same. */
+/**
+ * Attributes that make Git convert the content of a file between object and disk, perhaps without changing its size.
+ */
 const CONVERSIONS = ["filter", "ident", "working-tree-encoding"];
 
 /**
@@ -220,7 +222,7 @@ export async function cleanBytes(
   const known = new Map<string, Buffer>();
   for (const { name, object, size } of entries) {
     const bytes = objects.get(object);
-    // If line endings were converted, the size on disk, which the index contains, differs from that of the object.
+    // The size in the index is that on disk. It differs from the size of the object if line endings were converted.
     if (bytes && size === bytes.length && !converted.has(name)) known.set(name, bytes);
   }
   return known;

@@ -54,8 +54,8 @@ export function createAgents({ gone, changed }: AgentsOptions): Agents {
 
   return {
     handle({ kind, agent }) {
-      // The agent has just run a hook, so that its process exists. If the process is not visible here, it belongs to
-      // another machine or container, and its id may be that of another process here.
+      // The agent has just run a hook, so its process exists. If the process is not visible here, it belongs to another
+      // machine or container, and a process here may have the same id by chance.
       const pid = agent.pid !== undefined && isOwnAndAlive(agent.pid) ? agent.pid : undefined;
       const seen = atWork.get(agent.session) ?? { ...agent, pid };
       if (kind === "turn_ended" || kind === "session_ended") end(agent);

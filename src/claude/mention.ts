@@ -2,12 +2,12 @@
 import { basename, relative } from "node:path";
 import type { FileReference, Mention } from "../http/client.ts";
 
-/** Maximum number of references that are sent at once. In tests, so many have always arrived. */
+/** Maximum number of references that are sent at once. In tests, the CLI has always received this many. */
 const MAX_REFERENCES = 10;
 
 /**
- * Matches paths that need no quotes in a prompt of Claude Code 2.1.330, because the CLI adds none. Without quotes, a
- * path ends at a blank or "#", and loses punctuation at its end.
+ * Matches paths that work without quotes in a prompt of Claude Code 2.1.330, because the CLI does not quote the paths
+ * that it inserts. A path without quotes ends at a blank or "#", and loses punctuation at its end.
  */
 const READABLE = /^[^\s"#\p{Cc}]*[\p{L}\p{N}_]$/u;
 

@@ -10,8 +10,8 @@ import { createFileWatch } from "../system/file-watch.ts";
 import { type Active, type OpenBuffer, openFiles } from "./files-within-limits.ts";
 
 /**
- * Maximum number of watched files. Higher than the maximum of listed files, because missing files are watched, too:
- * they may be created.
+ * Maximum number of watched files. It is higher than the maximum of listed files, because missing files are watched,
+ * too, in case they are created.
  */
 const MAX_WATCHED_FILES = 3 * MAX_OPEN_FILES;
 
@@ -22,9 +22,9 @@ export interface Context {
   /** @returns the new context, or `undefined` if nothing has changed */
   apply(snapshot: Snapshot): IdeContext | undefined;
   current(): IdeContext;
-  /** The place of the selected text in the active file. */
+  /** Returns the place of the selected text in the active file. */
   selected(): SelectedRange | undefined;
-  /** Returns which files are shared and which are withheld, for the user. */
+  /** Returns which files are shared and which are withheld, to show this to the user. */
   shared(): Shared;
   /** Stops watching the disk until the next snapshot. Idempotent. */
   close(): void;
@@ -164,7 +164,10 @@ export function createOpenBuffers(): OpenBuffers {
     return buffers.sort((a, b) => (b.focused ?? 0) - (a.focused ?? 0) || a.bufnr - b.bufnr);
   }
 
-  /** Drops the oldest focus times. Runs only beyond twice the maximum, because it sorts all times. */
+  /**
+   * Drops the oldest focus times. Waits until there are twice as many as allowed, because sorting them each time would
+   * be slow.
+   */
   function forgetOldest(): void {
     if (focused.size < 2 * MAX_FOCUS_TIMES) return;
     focused = new Map([...focused].sort(([, a], [, b]) => b - a).slice(0, MAX_FOCUS_TIMES));

@@ -41,7 +41,7 @@ export function openFiles(
 
 /** Truncates a selection to the CLI's limit, never within a character. */
 function cutSelection(selection: string): string {
-  // Invalid UTF-8 may have become lone surrogates, which UTF-8 cannot encode.
+  // Replaces lone surrogates, which may come from invalid UTF-8, because UTF-8 cannot encode them.
   return limit(selection, MAX_SELECTED_TEXT).replace(/\p{Surrogate}/gu, "\uFFFD");
 }
 

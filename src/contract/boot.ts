@@ -68,7 +68,7 @@ export const Boot = z.object({
   }),
   /** The user's own prompts, by name. */
   prompts: map(z.object({ description: z.string(), text: z.string() })),
-  /** Data that the previous host has stored. If that host was stopped, there are no diffs in it. */
+  /** Data that the previous host has stored. Contains no diffs if that host was stopped on request. */
   memory: Memory.optional(),
   /** How long no host was running (milliseconds), and which files the user has written in that time. */
   absence: z.object({ duration: z.number().nonnegative(), written: list(z.string()) }).optional(),

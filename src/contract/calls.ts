@@ -189,7 +189,7 @@ export const calls = {
     path: z.string(),
     hunks: z.array(z.object({ id: z.int(), lines: z.array(z.string()) })),
   }),
-  /** The text of a deleted file, without line breaks. */
+  /** The text of a deleted file, as lines without line breaks. */
   deleted_text: z.object({ path: z.string(), lines: z.array(z.string()) }),
   /**
    * The complete text of a changed file as undo would restore it, as lines without line breaks. `problem`: the reason
@@ -214,7 +214,7 @@ export const calls = {
     after: z.array(z.string()),
     problem: z.string().optional(),
   }),
-  /** The changes of these entries are undone. */
+  /** The changes of these entries have been undone. */
   history_undone: z.object({ ids: z.array(z.string()) }),
   /** Returns the files of loaded buffers and the open directories, as absolute paths. */
   files_open: Nothing,
@@ -222,8 +222,8 @@ export const calls = {
   prompt_places: Nothing,
   /**
    * The prompt will be sent to this CLI. Returns the prompt's text, and whether the host must focus the CLI (Lua itself
-   * focuses a CLI in a buffer). `quotesPaths`: for a path with blanks, the CLI reads `@"a path"` instead of
-   * backslashes.
+   * focuses a CLI in a buffer). `quotesPaths`: whether the CLI expects a path with blanks in quotes, as in `@"a path"`,
+   * and not with backslashes.
    */
   prompt_found: z.object({
     id: Id,

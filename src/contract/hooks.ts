@@ -147,7 +147,7 @@ function meaningOf(hook: HookInput, canAsk: boolean): EventDetails | undefined {
     case "BeforeAgent":
       return { kind: "turn_started", prompt: hook.prompt, hook: hook.hook_event_name };
     case "UserPromptSubmit":
-      // Qwen Code also runs this hook when it sends results of tools to the model, with an empty prompt.
+      // Qwen Code also runs this hook, with an empty prompt, when it sends results of tools to the model.
       if (hook.prompt.trim() === "") return undefined;
       return {
         kind: "turn_started",

@@ -75,7 +75,7 @@ export const answers = {
   }),
   /** Files that are not open, those with the most severe diagnostics first. `problems` are sentences. */
   unopened: z.object({ paths: list(z.string()), total: z.number().int(), problems: list(z.string()) }),
-  /** `servers` support the method; `attached` is the number of all servers. `text` is the requested line. */
+  /** `servers`: those that support the method. `attached`: number of all servers. `text`: the requested line. */
   document: z.object({
     servers: list(Server),
     attached: z.number().int(),

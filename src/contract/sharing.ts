@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { list } from "./list.ts";
 
-/** The user's settings for the model. Requested before each question. */
+/** The user's settings that limit what the model may see and change. The host asks for them before each use. */
 export const Consent = z.object({
   /** Whether the user has paused sharing. */
   paused: z.boolean(),
@@ -13,5 +13,5 @@ export const Consent = z.object({
 });
 export type Consent = z.infer<typeof Consent>;
 
-/** Kinds of data whose changes are reported, because the model may have read them. `text` is the text of buffers. */
+/** Kinds of data that the model can read. Lua reports to the host when they change. `text` is the text of buffers. */
 export const Changed = z.enum(["buffers", "changes", "diagnostics", "quickfix", "selection", "text"]);

@@ -12,7 +12,7 @@ const Sharing = z.object({
   paused: z.boolean(),
   /** Patterns of files that are not shared, as in a `.gitignore`. */
   exclude: list(z.string()),
-  /** Value of the option `trust`. Without it, the CLI's own folder trust decides. */
+  /** Value of the option `trust`. If it is missing, the CLI's own folder trust decides. */
   trusted: z.boolean().optional(),
 });
 
@@ -34,10 +34,10 @@ export const Snapshot = z.object({
   /** Set in the first snapshot, and whenever these settings have changed. */
   sharing: Sharing.optional(),
   /**
-   * Buffers that were added, renamed, written or removed. `path` is absolute, and missing for a buffer without a file.
+   * Buffers that were added, renamed, written or removed. `path` is absolute; it is missing if the buffer has no file.
    */
   buffers: list(z.object({ bufnr: z.number().int(), path: z.string().optional() })),
-  /** When each buffer was last focused. `time` is in Unix milliseconds, and greater for each later focus. */
+  /** When each buffer was last focused. `time` is in Unix milliseconds; a later focus has a greater time. */
   focus: list(z.object({ bufnr: z.number().int(), time: z.number() })),
   /** The file buffer that was focused last, and its cursor position: 1-based, with `character` in UTF-16 units. */
   active: z

@@ -16,7 +16,8 @@ export const ClientInfo = z.object({
   version: z.string(),
   connectedAt: z.number().describe("Unix milliseconds."),
   port: z.int().optional().describe("The CLI's port of the connection of its event stream."),
-  // In this state, Gemini CLI sends nothing, but still reads the events of its session, so that no decision is lost.
+  // While this is true, Gemini CLI sends nothing, but still reads the events of its session, so that no decision is
+  // lost.
   interrupted: z
     .boolean()
     .describe('Whether the CLI shows "Disconnected" until the user types `/ide enable` there.'),

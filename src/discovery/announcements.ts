@@ -36,7 +36,7 @@ export function createAnnouncements(options: AnnouncementsOptions): Announcement
   }));
   const all = announced.flatMap(({ profile, announcement }) => {
     const discovery = createDiscovery({ profile, announcement, report: log.warn });
-    // Profiles may share a path. The file of the first profile serves all of them.
+    // If several profiles have the same path, the file of the first of them serves all their CLIs.
     if (taken.has(discovery.path)) return [];
     taken.add(discovery.path);
     return [{ profile, announcement, discovery }];
@@ -56,7 +56,8 @@ export function createAnnouncements(options: AnnouncementsOptions): Announcement
   }
 
   return {
-    // Leaves out relative paths, which a variable of the user may cause: `publish` refuses them.
+    // Leaves out relative paths, because `publish` refuses them. A path is relative if it begins with a variable whose
+    // value is relative.
     paths: all.map(({ discovery }) => discovery.path).filter(isAbsolute),
     publish: (workspace) => each(({ profile, discovery }) => discovery.publish(listed(profile, workspace))),
     restore: () => each(({ discovery }) => discovery.restore()),

@@ -22,7 +22,9 @@ interface DiscoveryContent {
   workspacePath: string;
   authToken: string;
   ideInfo: { name: string; displayName: string };
-  /** Only for Qwen Code. It deletes a file whose process is dead, and a file that lists two roots but no process. */
+  /**
+   * Only for Qwen Code, which deletes the discovery files of dead processes, and files with two roots but no process.
+   */
   ppid?: number;
   ideName?: string;
 }

@@ -112,8 +112,8 @@ const Named = z.union([
 ]);
 
 /**
- * Refuses to replace the file of another editor. Without a process id, the file name is not unique if machines or
- * containers share a home directory.
+ * Refuses to replace another editor's file. Such a file can have the same path: a name without a process id is not
+ * unique if machines or containers share a home directory.
  * @throws {DiscoveryError}
  */
 function refuseOthers(path: string): void {

@@ -99,7 +99,7 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
     publish(directories) {
       const isFirst = !workspace;
       workspace = directories;
-      // The first call overwrites any existing file, because it is left from an earlier host.
+      // A file that exists at the first call was left by an earlier host, and may be overwritten.
       if (isFirst || file.state() !== "foreign") write();
       clock ??= setInterval(() => check(true), interval).unref();
     },

@@ -78,7 +78,7 @@ function ownDirectory(path: string): string {
 
 /**
  * Refuses a parent directory in which another user could replace our directory.
- * @param isOwn whether the directory is in the user's home: the user's private group may then have write permission
+ * @param isOwn whether the directory is in the user's home. If so, the user's private group may have write permission
  */
 function checkParent(directory: string, uid: number | undefined, advice: string, isOwn: boolean): void {
   if (!isAbsolute(directory)) throw new DiscoveryError(`TMPDIR is ${directory}; it must be an absolute path`);
@@ -101,8 +101,8 @@ function checkParent(directory: string, uid: number | undefined, advice: string,
 }
 
 /**
- * Whether the directory is sticky and may belong to the root user outside a container. In a rootless container, the
- * owner of such a directory appears as the overflow user, as do all users that the container does not know.
+ * Whether the directory is sticky and may belong to the machine's root user. In a rootless container, that user appears
+ * as the overflow user, as does every user that the container does not know.
  */
 function mayBeRoots({ uid, mode }: Stats): boolean {
   return (mode & STICKY) !== 0 && platform.isUnknownUser(uid);

@@ -20,7 +20,7 @@ export async function workspacePaths(directories: readonly string[]): Promise<Wo
   return { open, listed: [...new Set([...open, ...roots.filter((root) => root !== undefined)])] };
 }
 
-/** Whether a directory can be listed with others, joined by the platform's path separator. */
+/** Whether a directory can be part of a list that is joined by the platform's path separator. */
 export function canBeJoined(directory: string): boolean {
   return !directory.includes(delimiter);
 }

@@ -10,7 +10,10 @@ import type { Findings } from "./findings.ts";
  */
 const REFUSAL = "nolongersupportedforGeminiCodeAssistforindividuals";
 
-/** Value of the setting for a login with Google: by a personal account, or by Code Assist Standard or Enterprise. */
+/**
+ * The setting's value for a login with Google. It is the same for personal accounts and for Code Assist Standard and
+ * Enterprise.
+ */
 const GOOGLE_LOGIN = "oauth-personal";
 
 const ENDED = "Google ended Gemini CLI for personal accounts on 2026-06-18";

@@ -12,7 +12,7 @@ import type { Findings } from "./findings.ts";
 /** The horizontal line above the prompt of Gemini CLI 0.61.0 (`ApprovalModeIndicator`). */
 const RULE = /^─{20,}$/;
 
-/** Patterns of the text in the row below that horizontal line, each with its mode. */
+/** Patterns for the text in the row below that horizontal line, each with the mode that the text shows. */
 const INDICATORS: [RegExp, string][] = [
   [/^auto-accept edits\b/, "auto_edit"],
   [/^YOLO\b/, "yolo"],
@@ -26,7 +26,8 @@ const KEYS: Record<string, string> = { yolo: "Ctrl-Y", auto_edit: "Shift-Tab" };
 const text = { type: "string" } as const;
 
 /**
- * Options that set the approval mode. The options with a prompt are listed, because a prompt could look like an option.
+ * Options that set the approval mode, and options with a prompt. The parser must know the latter, because their values
+ * may look like options.
  */
 const OPTIONS = {
   "approval-mode": text,
@@ -117,6 +118,6 @@ function modeInWords(words: readonly string[]): string | undefined {
   const named = [permission, mode].find((each) => typeof each === "string");
   if (named !== undefined) return named;
   if (parsed.values["dangerously-skip-permissions"]) return "bypassPermissions";
-  // For `--yolo=false`, the value is the string "false".
+  // `--yolo=false` gives the string "false", although the option is a boolean.
   return yolo !== undefined && yolo !== "false" ? "yolo" : undefined;
 }

@@ -15,7 +15,7 @@ import { directoryOf } from "./gemini-connection.ts";
 import { announcedFile, isFile } from "./other-cli-connection.ts";
 import { answerOf, isBridge } from "./port-check.ts";
 
-/** @param profiles of the enabled CLIs */
+/** @param profiles the profiles of the enabled CLIs */
 export async function checkBridge(
   { bridge, pid }: Facts,
   profiles: readonly Profile[],

@@ -5,7 +5,7 @@ import type { Section } from "./contract.ts";
 import { type Findings, section } from "./findings.ts";
 
 export interface Machine {
-  /** The file by which CLIs recognize a container, if it exists. */
+  /** Path of the file by which CLIs recognize a container. Undefined if there is no such file. */
   readonly mark: string | undefined;
   /** Kernel release: `os.release()`. */
   readonly release: string;
@@ -36,7 +36,7 @@ function explainContainer(findings: Findings, { mark, env }: Machine): void {
   );
 }
 
-/** Only for a machine that is not a container, because a container may run on the kernel of WSL. */
+/** Must not be called in a container: its kernel may be that of WSL. */
 function isWsl({ release, env }: Machine): boolean {
   return /microsoft/i.test(release) || Boolean(env["WSL_DISTRO_NAME"]);
 }

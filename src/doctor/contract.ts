@@ -56,7 +56,7 @@ const Gate = z.object({
   isOn: z.boolean(),
   /** Whether every connected CLI of the profile obeys the gate. */
   isObeyed: z.boolean(),
-  /** Whether `:GeminiGate on` would fail: no connected CLI would ask before an edit. */
+  /** Whether `:GeminiGate on` would fail, because no connected CLI would ask before an edit. */
   isRefused: z.boolean(),
 });
 export type Gate = z.infer<typeof Gate>;

@@ -22,13 +22,13 @@ import type { Findings } from "./findings.ts";
 export interface Searcher {
   readonly env: Variables;
   readonly cwd: string;
-  /** The process that the CLI takes for its editor. Undefined for a CLI that does not run and is not Gemini CLI. */
+  /** The process that the CLI takes for its editor. Always set if the CLI is running or is Gemini CLI. */
   readonly idePid?: number;
 }
 
 const PROXIES = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY"];
 
-/** @param bridge that of this Neovim; undefined if the doctor runs in a shell, where a CLI may use any editor */
+/** @param bridge the bridge of this Neovim. Undefined if the doctor runs in a shell: the CLI may then use any editor */
 export function checkConnection(findings: Findings, subject: Searcher, bridge: Bridge | undefined): void {
   const looks = platform.temporaryDirectory(subject.env);
   const choice = findEditor(subject, subject.idePid ?? 0);

@@ -18,7 +18,7 @@ const Announced = z.union([
 
 type OtherCli = Searcher & { readonly profile: Profile };
 
-/** @param bridge that of this Neovim; undefined if the doctor runs in a shell, where a CLI may use any editor */
+/** @param bridge the bridge of this Neovim. Undefined if the doctor runs in a shell: the CLI may then use any editor */
 export function checkOtherConnection(
   findings: Findings,
   subject: OtherCli,

@@ -36,7 +36,7 @@ export function answerOf(
   });
 }
 
-/** Whether the answer to a request without a token comes from a bridge, which refuses such a request. */
+/** Whether this answer to a request without a token comes from a bridge: a bridge answers such a request with 401. */
 export function isBridge(answer: string | undefined): boolean {
   return answer?.includes(" 401") ?? false;
 }

@@ -13,7 +13,7 @@ import { checkRelease, releaseOfCommand } from "./release.ts";
 /** The Neovim or shell that runs the doctor. */
 interface Asker {
   readonly bridge: Bridge | undefined;
-  /** The command with which the user examines one CLI, after its process id is appended. */
+  /** The command that examines one CLI. The CLI's process id must be appended to it. */
   readonly command: string;
   readonly profiles: readonly Profile[];
   /**
@@ -105,7 +105,7 @@ const SOCKET_ADVICE =
   "type `/ide` in it; if it cannot connect, it has given up after an outage: :GeminiStop, wait 20 seconds, :GeminiStart " +
   "for a new token, then `/ide` again";
 
-/** @param seconds since the start of the CLI */
+/** @param seconds how long the CLI has been running */
 function adviseToConnect(
   findings: Findings,
   table: ProcessTable,
@@ -118,7 +118,8 @@ function adviseToConnect(
   const isTooLate = host !== undefined && seconds > host.seconds;
   findings.warn(
     `The CLI is not connected to ${bridge ? "this Neovim" : "any editor"}`,
-    // It matters which started first, because a CLI looks for its editor only at its start.
+    // The advice depends on whether the CLI or the bridge started first, because a CLI looks for its editor only at its
+    // start.
     socket?.variable !== undefined
       ? SOCKET_ADVICE
       : socket

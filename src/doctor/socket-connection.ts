@@ -22,7 +22,10 @@ const HANDSHAKE = {
 
 const Lock = z.object({ authToken: z.string().regex(/^[\w-]+$/) });
 
-/** Checks that the bridge accepts the token in its lock file, because another program may have replaced that file. */
+/**
+ * Checks that the bridge accepts the token in the bridge's lock file, because another program may have replaced the
+ * file.
+ */
 export async function checkToken(findings: Findings, profile: Profile, bridge: Bridge): Promise<void> {
   const path = announcedFile(profile, bridge);
   if (path === undefined || bridge.state !== "running") return;
@@ -37,10 +40,10 @@ export async function checkToken(findings: Findings, profile: Profile, bridge: B
     );
 }
 
-/** The file in which the CLI keeps what the user has chosen in its menus. */
+/** The state file of the CLI. The CLI stores in it what the user has chosen in menus. */
 const State = z.object({ diffTool: z.string().optional().catch(undefined) });
 
-/** @param bridge that of this Neovim; undefined if the doctor runs in a shell, where a CLI may use any editor */
+/** @param bridge the bridge of this Neovim. Undefined if the doctor runs in a shell: the CLI may then use any editor */
 export function checkSocket(
   findings: Findings,
   { profile, env }: Searcher & { readonly profile: Profile },
@@ -61,7 +64,8 @@ export function checkSocket(
 }
 
 /**
- * Returns the path of that file: in the settings folder if a variable names that folder, otherwise beside the folder.
+ * Returns the path of the CLI's state file. It is in the settings folder if a variable names that folder, otherwise
+ * beside the folder.
  */
 function statePath({ settings }: Profile, env: Searcher["env"]): string {
   const folder = dirname(expand(settings.files[0] ?? "", env));

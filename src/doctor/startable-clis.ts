@@ -13,7 +13,7 @@ import { type Findings, section } from "./findings.ts";
 import { checkRelease, releaseOfProgram } from "./release.ts";
 import { checkToken } from "./socket-connection.ts";
 
-/** Checks Gemini CLI as it would start in a `:terminal` of Neovim, or in this shell if there are no facts. */
+/** Checks Gemini CLI as it would start in a `:terminal` of Neovim or, without `facts`, in this shell. */
 export async function checkStartable(
   profile: Profile,
   facts: Facts | undefined,
@@ -32,7 +32,7 @@ export async function checkStartable(
 }
 
 /**
- * Checks another CLI as `:Gemini cli=…` or this shell would start it.
+ * Checks another CLI as `:Gemini cli=…` would start it or, without `facts`, as this shell would start it.
  * @returns undefined if the CLI is not installed
  */
 export async function checkOtherStartable(

@@ -11,7 +11,7 @@ const MAX_NAME_LENGTH = 100;
 const MAX_ID_LENGTH = 256;
 
 /**
- * Maximum length of a path (UTF-16 units). No longer path is possible, because operating systems limit paths to this
+ * Maximum length of a path (UTF-16 units). Longer paths are impossible, because operating systems limit paths to this
  * many bytes.
  */
 export const MAX_PATH_LENGTH = 4096;

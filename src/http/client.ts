@@ -44,7 +44,7 @@ export interface FileReference {
 
 /** References that are ready to be inserted into the CLI's prompt. */
 export interface Mention {
-  /** The end of the prompt's text after the insertion. */
+  /** The text with which the CLI's prompt ends after the insertion. */
   readonly shows: string;
   insert(): void;
 }

@@ -13,7 +13,8 @@ export function rpcError(code: number, message: string) {
 }
 
 /**
- * The first method that clients of a newer protocol without sessions call. If it fails, they use the older protocol.
+ * The first method that a client calls if it supports the newer protocol, which has no sessions. If the call fails, the
+ * client uses the older protocol.
  */
 export const DISCOVER = "server/discover";
 
@@ -43,8 +44,8 @@ function errorOf(status: number): [code: number, message: string] {
 /** Fastify's error handler. Never sends a stack trace or a path. */
 export function sendError(error: FastifyError, _request: FastifyRequest, reply: FastifyReply): void {
   const status = error.statusCode !== undefined && error.statusCode >= 400 ? error.statusCode : 500;
-  // Keeps the connection open: closing it during an upload would reset it before the client has read the error. Node
-  // then reads and discards the rest of the body, within the request timeout.
+  // Does not close the connection: closing it during an upload would reset it before the client has read the error. On
+  // the open connection, Node reads and discards the rest of the body, until the request timeout.
   reply.removeHeader("connection");
   reply.code(status).send(rpcError(...errorOf(status)));
 }
@@ -75,8 +76,8 @@ export function sendClientError(error: NodeJS.ErrnoException, socket: Socket, an
 }
 
 /**
- * Destroys a connection after a delay, unless the peer has closed it by then. If only our side were ended, the file
- * descriptor would stay open until the peer closes the connection.
+ * Destroys a connection after a delay, unless the peer has closed it by then. Ending only our side would not be enough:
+ * the file descriptor would stay open until the peer closes the connection.
  * @param isUseless decides after the delay whether to destroy the connection
  */
 export function destroyLater(socket: Duplex, isUseless: () => boolean): void {

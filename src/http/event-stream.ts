@@ -32,7 +32,7 @@ interface EventStreamOptions {
   disconnected(): void;
 }
 
-/** A decision that is not sent yet, as far as is known. */
+/** A decision whose delivery is not confirmed yet. */
 interface UnsentDecision {
   readonly notification: Notification;
   readonly report: (isSent: boolean) => void;
@@ -48,7 +48,7 @@ export function createEventStream({ keepAlive, disconnected }: EventStreamOption
   let alive: NodeJS.Timeout | undefined;
   let closed = false;
 
-  /** Resolves `deliver` for an event that the client's socket has taken. */
+  /** Marks an event as sent, and resolves `deliver` if the event is a decision. */
   function markSent(id: string): void {
     awaited.get(id)?.report(true);
     awaited.delete(id);
@@ -97,7 +97,7 @@ export function createEventStream({ keepAlive, disconnected }: EventStreamOption
   /** Ends the current response. */
   function release(): void {
     clearInterval(alive);
-    // A graceful end would wait for a client that does not read.
+    // Destroys a response that the client does not read, because `end` would wait for the client.
     if (current && isBehind(current)) current.destroy();
     else current?.end();
     current = late = undefined;
@@ -139,7 +139,10 @@ export function createEventStream({ keepAlive, disconnected }: EventStreamOption
   };
 }
 
-/** Whether the client has not yet read all that was sent. Checks the socket, too, because it gets corked data later. */
+/**
+ * Whether the client has not yet read all that was sent. Checks the response and also its socket, because the socket
+ * gets corked data later.
+ */
 function isBehind(response: ServerResponse): boolean {
   return response.writableNeedDrain || (response.socket?.writableNeedDrain ?? false);
 }

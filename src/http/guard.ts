@@ -34,11 +34,14 @@ const HOSTS = ["127.0.0.1", "localhost", "host.docker.internal"];
 /** The port of the endpoint and its tokens. */
 export interface Address {
   readonly port: number;
-  /** Tokens, each by the name of a profile or a purpose. The name tells who has sent a request. */
+  /** The tokens by name: the name of a profile or of a purpose. The name shows who has sent a request. */
   readonly tokens: Readonly<Record<string, string>>;
 }
 
-/** Returns why a request is refused, if it is: for a foreign `Host` (DNS rebinding), or for an `Origin` (web pages). */
+/**
+ * Returns the reason to refuse a request: a foreign `Host` (DNS rebinding), or any `Origin` (web pages). Returns
+ * undefined for other requests.
+ */
 export function problemOf({ host, origin }: IncomingHttpHeaders, port: number): string | undefined {
   if (!HOSTS.some((name) => host?.toLowerCase() === `${name}:${port}`)) return "Forbidden: unknown host";
   return origin === undefined ? undefined : "Forbidden: requests with an Origin header are not served";

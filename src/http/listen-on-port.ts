@@ -15,12 +15,15 @@ export interface Timeouts {
   request: number;
   /** Timeout between two requests on one connection. An open event stream is not idle. */
   idle: number;
-  /** Interval in which Node checks `headers` and `request`. Shorter intervals cost an idle host processor time. */
+  /**
+   * Interval at which Node checks for `headers` and `request` timeouts. With a shorter interval, an idle host would use
+   * more processor time.
+   */
   check: number;
 }
 
 /**
- * The sum of `headers`, `check` and CLOSE_DELAY_MS is ten seconds: by then, a silent connection is closed
+ * The sum of `headers`, `check` and CLOSE_DELAY_MS is ten seconds, because a silent connection must be closed by then
  * (SECURITY.md).
  */
 const TIMEOUTS: Timeouts = { headers: 5_000, request: 60_000, idle: 9_000, check: 4_000 };

@@ -45,7 +45,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   app.removeAllContentTypeParsers();
   const parseJson = app.getDefaultJsonParser("error", "error");
   app.addContentTypeParser<string>("application/json", { parseAs: "string" }, (request, body, done) => {
-    // Some clients send a Content-Type with a DELETE without a body.
+    // Accepts an empty body in a DELETE request, because some clients send a Content-Type although there is no body.
     if (body === "" && request.method === "DELETE") done(null);
     else if (request.routeOptions.config.isText) done(null, body);
     else if (request.headers["mcp-session-id"] === undefined && body.length > maxFirstMessage(request))

@@ -53,10 +53,11 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
   /** Number of requests whose responses are open. */
   let requests = 0;
   let ended = false;
-  /** For each request whose response is open: all requests of the same POST (more than one only in a batch). */
+  /** Maps each request whose response is open to all requests of the same POST: several in a batch, otherwise one. */
   const posted = new Map<RequestId, readonly RequestId[]>();
 
-  // Gets no event store, which would add event ids to answers: the client's SDK would then request the stream again.
+  // Is created without an event store: with one, answers would have event ids, and the client's SDK would request the
+  // stream again.
   const transport = new WebStandardStreamableHTTPServerTransport({
     sessionIdGenerator: () => info.id,
     onsessioninitialized: options.initialized,
@@ -99,8 +100,8 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
     try {
       return reply.send(await transport.handleRequest(webRequest(request), { parsedBody: body }));
     } finally {
-      // Called only after the SDK has handled the request: if the client has already disconnected, the request is
-      // cancelled at once.
+      // Called only after the SDK has handled the request: if the client has already disconnected, this cancels the
+      // request at once, and the SDK must know the request by then.
       onceClosed(reply.raw, () => {
         requests -= 1;
         touch();

@@ -21,7 +21,7 @@ export interface Editing {
   /** Runs an action that changes these files, and attributes the changes to the CLI, so that they can be undone. */
   follow<T>(paths: readonly string[], act: () => Promise<T>): Promise<T>;
   /**
-   * Writes a file. Called only by the action that `follow` runs.
+   * Writes a file. Must be called within the action that `follow` runs.
    * @throws {Refusal} if the file does not contain the bytes `before`
    */
   write(path: string, before: Buffer, after: Buffer): Promise<void>;
@@ -32,9 +32,9 @@ export interface Editing {
 let calls = 0;
 
 /**
- * Creates the editing functions of one tool call. Each call acts as an agent of its own, because the end of an agent's
- * turn ends all its edits. The agent has the process id of this host: if the host crashes, the next host completes the
- * edits.
+ * Creates the editing functions of one tool call. Each call acts as a separate agent, because the end of an agent's
+ * turn ends all edits of that agent. The agent gets the process id of this host, so that the next host completes the
+ * edits if this host crashes.
  */
 export function editsAs(
   { credential, id }: Pick<SessionInfo, "credential" | "id">,

@@ -3,7 +3,10 @@ import type { Boot, Memory, Status } from "../contract/neovim.ts";
 import { createSessions, type Offer, type Sessions } from "../http/sessions.ts";
 import type { EditorServer, EditorServerOptions } from "./server.ts";
 
-/** Minimum lifetime of a session after its last request. Clients without an event stream may be silent for long. */
+/**
+ * Minimum lifetime of a session after its last request. Long, because clients without an event stream may send no
+ * request for a long time.
+ */
 const SESSION_GRACE_MS = 1_800_000;
 
 interface EditorEndpoint extends Pick<EditorServer, "handlers" | "close" | "diagnose"> {

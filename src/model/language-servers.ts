@@ -69,7 +69,7 @@ export async function askAboutDocument(method: string, path: string, context: Ca
   return askServers(servers, { method, path, params: () => ({ textDocument: {} }) }, context);
 }
 
-/** A symbol on a line. Models know line numbers, but not columns. */
+/** A symbol, given by its line and name, because models do not know columns. */
 interface SymbolName {
   path: string;
   line: number;

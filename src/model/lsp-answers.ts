@@ -38,7 +38,7 @@ function all<T>(schema: z.ZodType<T>, value: unknown): T[] {
   });
 }
 
-/** @param result of a request for definitions, references or implementations */
+/** @param result the result of a request for definitions, references or implementations */
 export function placesOf(result: unknown): Place[] {
   return all(AnyLocation, result).flatMap(({ uri, range }) => {
     const path = pathOf(uri);
@@ -66,8 +66,8 @@ const TreeSymbol = Named.extend({ selectionRange: Range, children: z.array(z.unk
 const MAX_DEPTH = 30;
 
 /**
- * @param result of `textDocument/documentSymbol` or `workspace/symbol`
- * @param path path of the document, for `textDocument/documentSymbol`
+ * @param result the result of `textDocument/documentSymbol` or `workspace/symbol`
+ * @param path the path of the document, for `textDocument/documentSymbol`
  */
 export function symbolsOf(result: unknown, path?: string, container: string[] = []): CodeSymbol[] {
   const flat = all(FlatSymbol, result).flatMap(({ name, kind, location, containerName }) => {

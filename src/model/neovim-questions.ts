@@ -43,7 +43,7 @@ export function createAsking(bridge: Pick<Bridge, "call">, timeout: number): Ask
 
   /**
    * Waits for the answer to a question.
-   * @param begin sends the question with this id. If it fails, so does the wait
+   * @param begin sends the question with the given id. If this fails, waiting fails, too
    * @param limits omitted for questions that must neither time out nor be cancelled
    */
   function wait(begin: (id: number) => Promise<unknown>, limits?: Limits): Promise<unknown> {

@@ -11,7 +11,7 @@ export type Caller = Pick<
 >;
 
 export interface Progress {
-  /** Sets what the call waits for, as the notifications tell the client. */
+  /** Sets what the call is waiting for. The notifications report this to the client. */
   waitsFor(what: string): void;
   end(): void;
 }

@@ -53,7 +53,7 @@ export const EDITOR_OFFER: Offer = {
 };
 
 interface Choice {
-  /** Names of tools. Default: all. */
+  /** Names of the tools to register. Default: all tools. */
   offered?: readonly string[] | undefined;
   /** The user's own prompts. */
   prompts: Boot["prompts"];

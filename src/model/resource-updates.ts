@@ -23,8 +23,8 @@ interface ResourceUpdates {
 
 export function createResourceUpdates(bridge: Pick<Bridge, "tell">): ResourceUpdates {
   /**
-   * By session id. `untaken` names the notifications (method and URI) that the client has not read yet, so that they
-   * are not sent twice.
+   * The clients by session id. `untaken` contains the notifications (method and URI) that the client has not read yet,
+   * so that they are not sent twice.
    */
   const followers = new Map<string, { session: Follower; uris: ReadonlySet<string>; untaken: Set<string> }>();
   let what = new Set<EventPayload<"model_changed">["what"][number]>();

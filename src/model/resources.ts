@@ -87,7 +87,8 @@ export function registerResources(
           const name = context.workspace.name(path);
           return { uri: BUFFER + encodeURI(name), name, title: context.workspace.label(path), mimeType };
         }),
-        // Fails while sharing is paused. Returns no buffers then, so that the other resources are still listed.
+        // `read` fails while sharing is paused. Returns no buffers in that case, so that the other resources are still
+        // listed.
       })).catch(() => ({ resources: [] })),
   });
   const title = {

@@ -16,7 +16,7 @@ export interface CallContext {
   editing: Editing;
   /** Aborted when the client cancels the call or disconnects. */
   signal: AbortSignal;
-  /** Sets what the call waits for. Progress notifications tell it to the client. */
+  /** Sets what the call is waiting for. Progress notifications report this to the client. */
   waitsFor(what: string): void;
 }
 

@@ -75,8 +75,8 @@ export async function applyEdits(
   const problem = await editing.follow(paths, async () => {
     for (const file of files) {
       try {
-        // Once a file is written, a cancellation no longer stops the others, because a part of the edits would break
-        // the code.
+        // Once the first file is written, a cancellation has no effect, because making only some of the edits would
+        // break the code.
         await applyTo(file, encoding, context, changed.length === 0 ? signal : undefined);
         changed.push(file);
       } catch (error) {
@@ -102,7 +102,7 @@ export async function applyEdits(
 
 /**
  * Edits the buffer and writes the file. If one fails, neither is changed.
- * @param signal cancels the edit until the file is written
+ * @param signal cancels the edit, unless the file is already being written
  * @throws {Refusal}
  */
 async function applyTo(

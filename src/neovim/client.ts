@@ -4,8 +4,8 @@ import { NeovimClient } from "neovim/lib/api/client.js";
 
 class Client extends NeovimClient {
   /**
-   * Skips the request for Neovim's API, which would delay the start: the client needs only the channel id in the
-   * answer.
+   * Skips the request for Neovim's API, because it would delay the start. The client would use only the channel id of
+   * the answer.
    */
   override async requestApi(): Promise<[number]> {
     return [0];

@@ -54,7 +54,8 @@ export function announcedEditors(
 }
 
 /**
- * Chooses an editor as a CLI does: the CLI connects to it or, if it cannot, names it in its error message.
+ * Chooses an editor as a CLI does. The CLI connects to this editor. If that fails, the CLI names the editor in its
+ * error message.
  * @param cli `idePid`: the process that the CLI takes for its editor. `port`: the port in the CLI's environment.
  */
 export function chooseEditor(
@@ -79,7 +80,7 @@ export function findEditor(
   return chooseEditor(announcedEditors(platform.temporaryDirectory(env)), { idePid, cwd, port });
 }
 
-/** Returns the process that a CLI takes for its editor: from its environment, or found among its ancestors. */
+/** Returns the process that a CLI takes for its editor: the one that its environment names, otherwise an ancestor. */
 export function idePidOf({ pid, env }: { pid: number; env: Variables }, table: ProcessTable): number {
   const named = Number.parseInt(env["GEMINI_CLI_IDE_PID"] ?? "", 10);
   return named > 0 ? named : platform.editorProcess(table, pid);

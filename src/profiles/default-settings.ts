@@ -9,7 +9,7 @@ import type { RawSettings } from "./settings.ts";
 /** Makes a CLI connect at its start, without asking the user. */
 const CONNECT: RawSettings = { ide: { enabled: true, hasSeenNudge: true } };
 
-/** The hooks of CLIs that read hooks from such settings. */
+/** Functions that build the hooks for the default settings. Other CLIs do not read hooks from there. */
 const HOOKS: Partial<Record<CliKind, typeof geminiHooks>> = { gemini: geminiHooks, qwen: qwenHooks };
 
 /**

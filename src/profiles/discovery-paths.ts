@@ -29,8 +29,8 @@ export function directoryOf({ directory }: Pick<Profile, "directory">, env?: Var
 
 /** Whether to serve a profile. A CLI that is not installed is left out if its directory would be in the user's home. */
 export function isActive(profile: Profile): boolean {
-  // Another CLI may have created the directory of the lock files, so that only the settings directory shows that this
-  // CLI is installed.
+  // For a CLI with lock files, checks the settings directory instead, because another CLI may have created the
+  // directory of the lock files.
   const own = profile.socket ? expand(profile.settings.files[0] ?? "") : directoryOf(profile);
   return (
     profile.directory.startsWith("{tmp}") ||

@@ -10,7 +10,7 @@ const WRITING_TOOLS = "^(write_file|replace|edit|run_shell_command)$";
 /** Tools that may ask the user first. Read-only tools are left out, because a hook would delay them. */
 const ASKING_TOOLS = "^(write_file|replace|edit|run_shell_command|web_fetch|mcp_.*)$";
 
-/** Events whose hooks wait for the bridge's answer. For all other events, the hook gets `notice`, and does not wait. */
+/** Events whose hooks wait for the bridge's answer. All other hooks get the argument `notice`, and do not wait. */
 const BLOCKING_EVENTS = ["BeforeAgent", "BeforeTool", "UserPromptSubmit", "PreToolUse"];
 
 /** Events of Gemini CLI, with their matchers. */
@@ -38,8 +38,8 @@ const QWEN = {
 };
 
 /**
- * Tools with a hook before each call. Claude Code waits for every hook, so that MCP tools are left out: the server
- * `neovim` sees its own calls without hooks.
+ * Tools with a hook before each call. MCP tools are left out, because Claude Code waits for every hook. The server
+ * `neovim` sees the calls of its own tools without hooks.
  */
 const CLAUDE_TOOLS = "Edit|MultiEdit|Write|NotebookEdit|Bash";
 const CLAUDE = {

@@ -1,6 +1,7 @@
 /**
  * Builds the arguments and variables by which `:Gemini` gives a CLI its hooks and the MCP server `neovim`. The CLI
- * merges them with the user's own settings; no file is written. The command line names a variable instead of the token.
+ * merges them with the user's own settings; no file is written. The command line contains the name of a variable
+ * instead of the token itself.
  */
 import { findProgram } from "../system/program.ts";
 import { claudeHooks, quoted } from "./hooks.ts";
@@ -35,7 +36,7 @@ export function launchVariables({ like, env }: Pick<Profile, "like" | "env">): R
     headers: { Authorization: `Bearer {env:${env}AUTH_TOKEN}` },
   };
   return {
-    // Empty, because opencode 1.18.33 would not read the lock file if this variable named a port, and would send no
+    // Empty: if this variable named a port, opencode 1.18.33 would not read the lock file, and would therefore send no
     // token.
     CLAUDE_CODE_SSE_PORT: "",
     OPENCODE_CONFIG_CONTENT: JSON.stringify({ mcp: { neovim } }),

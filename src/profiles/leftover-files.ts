@@ -7,8 +7,8 @@ import { mayRun } from "../system/processes.ts";
 const CONNECT_TIMEOUT_MS = 500;
 
 /**
- * The editor of a younger file counts as alive. src/discovery/keep-file.ts updates the files of living editors more
- * often.
+ * If a discovery file is younger than this, its editor counts as alive: src/discovery/keep-file.ts updates the files of
+ * living editors more often.
  */
 const MAX_FILE_AGE_MS = 180_000;
 
@@ -31,8 +31,8 @@ export async function isLeftover(pid: number | undefined, port: number, date: nu
 }
 
 async function mayLive(pid: number | undefined, date: number): Promise<boolean> {
-  // A fresh date is enough: the process may be invisible, because it is in another PID namespace, such as a
-  // container's.
+  // Does not check the process if the file is fresh, because the process may be invisible: it may be in another PID
+  // namespace, such as a container's.
   if ((pid ?? 0) <= MAX_PID && Math.abs(Date.now() - date) < MAX_FILE_AGE_MS) return true;
   if (pid === undefined || !mayRun(pid)) return false;
   // If the process started after the file was written, it only reuses the process id.

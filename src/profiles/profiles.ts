@@ -64,8 +64,8 @@ const Profile = z.object({
   /** Whether the CLI drops the user's edits of a proposal if the user answers "yes" in the CLI's terminal. */
   dropsEdits: z.boolean().default(false),
   /**
-   * Set if the CLI finds its editor only by the process above its shell. Contains variables, with values, that make the
-   * CLI use its environment if there is no such process.
+   * Set if the CLI takes the process above its shell for its editor. If there is no such process, the CLI uses its
+   * environment, but only if that contains these variables with these values.
    */
   byProcess: z.record(z.string(), z.string()).optional(),
   /** Set if the CLI connects by WebSocket. */
@@ -114,8 +114,8 @@ export const socketTokenOf = ({ name }: Pick<Profile, "name">): string => name +
 
 /**
  * Finds the profile of a WebSocket client.
- * @param credential name of the client's token, which several CLIs may share through one lock file
- * @param client name that the client reports
+ * @param credential the name of the client's token. CLIs with the same lock file have the same token
+ * @param client the name that the client reports
  */
 export function profileOfClient(
   profiles: readonly Profile[],
@@ -140,13 +140,15 @@ export function profilesOf(
     const { file = base.file, env = base.env, name, cmd } = changes;
     const profile = { ...base, name, cmd, label, directory, file, env, settings: settingsOf(changes, base) };
     if (isKnown) return profile;
-    // The defaults and the npm package of a derived CLI are unknown.
+    // Leaves out `defaults` and `package`, because they are unknown for a derived CLI.
     const { defaults: _, package: __, ...inherited } = profile;
     return inherited;
   });
 }
 
-/** Returns a CLI's settings. If a derived CLI has its own folder in the home directory, they are in that folder. */
+/**
+ * Returns a CLI's settings. If a derived CLI has its own folder in the home directory, its settings are in that folder.
+ */
 function settingsOf({ directory, settings }: Clis[number], base: Profile): Profile["settings"] {
   const isOwn = directory !== undefined && !directory.startsWith("{tmp}");
   const home = isOwn ? dirname(directory) : undefined;

@@ -1,7 +1,7 @@
 /**
- * Writes settings with the lowest priority for CLIs in Neovim's terminals, as a system defaults file: a variable tells
- * the CLI its path (Gemini CLI's docs, reference/configuration.md). Values from the system's own file replace ours.
- * Since 0.60.0, Gemini CLI uses such a file only if nobody but root can change it.
+ * Writes a system defaults file, which has the lowest priority of all settings, for the CLIs in Neovim's terminals. A
+ * variable tells a CLI the path of the file (Gemini CLI's docs, reference/configuration.md). Values from the system's
+ * own file replace ours. Since 0.60.0, Gemini CLI uses such a file only if nobody but root can change it.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";

@@ -1,7 +1,8 @@
 /**
- * Runs the MCP server `neovim` on standard input and output for any client: `node dist/neovim.cjs`. Forwards requests
- * to the Neovim that a CLI in this directory would find, and answers by itself if there is none. Each client starts
- * this program, so it loads only Node's own modules until a request needs an editor.
+ * Runs the MCP server `neovim` on standard input and output, for any MCP client: `node dist/neovim.cjs`. Forwards
+ * requests to the Neovim that a CLI in this directory would find. If there is none, answers by itself. Must start fast,
+ * because every client starts its own process of this program: loads only Node's own modules until a request needs an
+ * editor.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

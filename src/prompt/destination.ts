@@ -18,7 +18,7 @@ const START_INTERVAL_MS = 50;
 const FIND_INTERVAL_MS = 1_000;
 const FIND_ATTEMPTS = 30;
 
-/** Where a CLI runs. While it runs, either `buf` or `pane` is set. */
+/** Where a CLI runs or will run. As soon as it runs, either `buf` or `pane` is set. */
 interface Place {
   readonly program: string | undefined;
   readonly cwd: string;
@@ -55,7 +55,7 @@ export function createDestinations(options: DestinationsOptions): Destinations {
   const { bridge, buffers, clis, packageOf, isReviewing, signal } = options;
   /** The terminals of `:Gemini` by name, including closed terminals. */
   const terminals = new Map<string, EventPayload<"terminals">["terminals"][number] & { isOpen: boolean }>();
-  /** CLIs by buffer or pane. Kept between prompts, because each contains the known state of its screen. */
+  /** CLIs by buffer or pane. Kept after a prompt, because each `Cli` stores what is known about its screen. */
   const known = new Map<string | number, Cli>();
 
   function cliIn({ buf, pane, program = "", cwd }: Place, name?: string): Cli | undefined {
@@ -114,9 +114,10 @@ const PANE = ["pane_pid", "pane_id", "window_id", "session_id", "pane_current_pa
   .join("\t");
 
 /**
- * Looks for a CLI in the terminal buffers of Neovim, then in the panes of its tmux.
- * @param programs the preferred one first
- * @returns the buffer with the most preferred program; without such a buffer, the nearest pane
+ * Looks for a CLI in the terminal buffers of Neovim, then in the panes of the tmux in which Neovim runs.
+ * @param programs the programs of CLIs, the preferred one first
+ * @returns the buffer with the most preferred program; if no buffer runs any of the programs, the nearest pane that
+ * does
  */
 async function findOutside(
   programs: readonly Parameters<typeof processesOf>[1][],

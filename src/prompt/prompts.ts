@@ -15,7 +15,7 @@ import { type Delivery, deliver, type Prompt, type Waiting } from "./wait-and-ty
 const NOTICE_DELAY_MS = 1_000;
 const PASSING: readonly string[] = ["absent", "menu"] satisfies Reading["state"][];
 
-/** The reasons for waiting, by the state of the screen. */
+/** What a prompt waits for in each state of the screen: the end of the sentence "The prompt waits until …". */
 const REASONS: Record<Reading["state"], (name: string) => string> = {
   question: (name) => `you answer the question in ${name}`,
   typed: (name) => `you send or delete your text in ${name}`,
@@ -51,7 +51,7 @@ export function createPrompts(options: PromptsOptions): Prompts {
   /** Prompts by terminal of `:Gemini`; "" for prompts without a terminal. */
   const queues = new Map<string, Prompt[]>();
 
-  /** Creates a function that reports why a prompt waits, and tells the user each reason once. */
+  /** Creates a function that reports why a prompt waits. Shows each reason to the user only once. */
   function reporter(id: number, name: string): Waiting {
     const said = new Set<Reading["state"]>();
     let last: Reading["state"] | undefined;
@@ -72,7 +72,7 @@ export function createPrompts(options: PromptsOptions): Prompts {
   ): Promise<Delivery> {
     const { name, cwd } = cli.terminal;
     const waiting = reporter(prompt.id, name);
-    // Ends with a blank, because the CLI would offer completions for a reference at the end of the text.
+    // Adds a blank. If the typed text ended with a reference, the CLI would offer completions for it.
     const type = (typed: string) =>
       deliver(cli, prompt, { text: `${typed} `, enter: prompt.submit }, waiting);
     const mention = options.clientIn(name)?.mention?.(references, cwd);

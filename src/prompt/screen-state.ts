@@ -4,7 +4,7 @@ import type { Terminal } from "./terminal.ts";
 
 /**
  * An unknown program counts as ready when its screen has been unchanged for QUIET_MS, or MAX_START_MS after it has
- * first shown something. It may echo or lose text that is typed earlier.
+ * first shown something. Nothing is typed before that, because the program might echo or lose the text.
  */
 const QUIET_MS = 1_000;
 const MAX_START_MS = 20_000;
@@ -23,7 +23,7 @@ export interface Cli {
 
 /**
  * @param isReviewing whether a review is open. If so, an unknown program counts as asking a question, because its
- * screen does not show this reliably.
+ * screen does not reliably show whether it asks one.
  */
 export function createCli(terminal: Terminal, known: Drawing | undefined, isReviewing: () => boolean): Cli {
   let drawing = known;

@@ -8,7 +8,9 @@ import type { CliKind } from "../contract/clis.ts";
 export interface Drawing {
   /** The prompt sign, with which the first line of the prompt begins. */
   readonly prompt: RegExp;
-  /** The first line of a prompt that takes no message, but for example a shell command or a search. */
+  /**
+   * The first line of a prompt in another mode, which takes for example a shell command or a search, but no message.
+   */
   readonly other: RegExp;
   /** The text that the CLI shows in an empty prompt. */
   readonly placeholder: RegExp;
@@ -33,9 +35,9 @@ export interface Reading {
 
 /**
  * How known CLIs draw their screens. For Gemini CLI 0.61.0, see its components `InputPrompt`, `BaseSelectionList` and
- * `FocusHint`. Qwen Code 0.24.4 has texts in many languages, but always draws two more blanks before the placeholder.
- * Claude Code 2.1.330 shows its question in place of the prompt, and the active file or the selection before the
- * prompt's text.
+ * `FocusHint`. The placeholder of Qwen Code 0.24.4 depends on the user's language, but always begins with two
+ * additional blanks. Claude Code 2.1.330 shows its question in place of the prompt, and the active file or the
+ * selection before the prompt's text.
  */
 export const DRAWINGS = {
   gemini: {

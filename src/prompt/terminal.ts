@@ -3,7 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { EventPayload } from "../contract/neovim.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
 
-/** Interval at which an unchanged screen is read, because some decisions depend on how long it has been unchanged. */
+/**
+ * Even an unchanged screen is read at this interval, because some decisions depend on how long it has been unchanged.
+ */
 const LOOK_INTERVAL_MS = 100;
 
 /** A terminal that runs a CLI: a buffer of Neovim, or a pane of tmux. */
@@ -21,9 +23,15 @@ export interface Terminal {
    * @returns the screen; undefined after the program has ended
    */
   next(): Promise<{ readonly lines: readonly string[]; readonly isEditing: boolean } | undefined>;
-  /** Pastes a text if the screen has not changed. @returns whether the text was pasted */
+  /**
+   * Pastes a text. A buffer refuses it if the screen has changed since it was read.
+   * @returns whether the text was pasted
+   */
   paste(text: string): Promise<boolean>;
-  /** Types keys if the screen has not changed. @returns whether the keys were typed */
+  /**
+   * Types keys. A buffer refuses them if the screen has changed since it was read.
+   * @returns whether the keys were typed
+   */
   press(keys: string): Promise<boolean>;
   focus(): void;
 }
@@ -35,7 +43,7 @@ export interface Buffers {
 
 /** @param signal aborted when the bridge stops */
 export function createBuffers(bridge: Bridge, signal: AbortSignal): Buffers {
-  /** Called with the screen of each followed buffer. */
+  /** By buffer that is followed: a function that is called with each new screen of the buffer. */
   const followed = new Map<number, (screen: EventPayload<"screen">) => void>();
 
   function terminal(buf: number, name: string, cwd: string): Terminal {

@@ -3,7 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Refusal } from "../base/refusal.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Polling interval of the screen, because tmux does not report changes. Grows from the first value to the second. */
+/**
+ * The screen is polled, because tmux does not report changes. The interval grows from the first value to the second.
+ */
 const LOOK_INTERVAL_MS = 50;
 const MAX_LOOK_INTERVAL_MS = 500;
 

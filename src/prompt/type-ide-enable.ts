@@ -16,7 +16,8 @@ const SHOW_TIMEOUT_MS = 30_000;
 
 /**
  * Enter is pressed only when the command has been shown for STABLE_MS, because Gemini CLI 0.61.0 treats Enter as a line
- * break for 40 ms after a possible paste. If Enter has no effect, it is pressed again after REPEAT_INTERVAL_MS.
+ * break for 40 ms after any input that may be a paste. If Enter has no effect, it is pressed again after
+ * REPEAT_INTERVAL_MS.
  */
 const STABLE_MS = 300;
 const REPEAT_INTERVAL_MS = 2_000;
@@ -43,8 +44,8 @@ const IS_COMMAND = /^\/ideenable(enable|$)/;
 const SCREEN_LINES = 60;
 
 /**
- * Time for a CLI to connect after the command, and maximum number of commands. Repeated, because the CLI may answer the
- * first command with the report of an earlier failure.
+ * Time for a CLI to connect after the command was typed, and maximum number of times to type it. Once may not be
+ * enough, because the CLI may answer the first command with the report of an earlier failure.
  */
 const CONNECT_TIMEOUT_MS = 4_000;
 const ATTEMPTS = 3;
@@ -106,7 +107,8 @@ export function createIdeEnabler({ bridge, destinations, drawingOf, connected, s
           droppedAt = undefined;
           if (now - askedAt > REPEAT_INTERVAL_MS && (await terminal.press("\x1b"))) askedAt = now;
         } else if (wasInterrupted && enteredAt === undefined && prompt.state === "empty") {
-          // The question opened while the command was being typed, so the CLI has dropped the command.
+          // The question opened while the command was being typed, so the CLI has dropped the command. It is typed
+          // again.
           droppedAt ??= now;
           if (now - droppedAt >= STABLE_MS) isTyped = cli.isBusy = wasInterrupted = false;
         } else if (isTyped) {

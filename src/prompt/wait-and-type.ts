@@ -12,7 +12,7 @@ const KNOWN_SHOW_TIMEOUT_MS = 20_000;
  */
 const STABLE_MS = 150;
 
-/** Number of last characters of a text by which the text is recognized on the screen. */
+/** A text is recognized on the screen by its end. This is the number of characters that are compared. */
 const TAIL_LENGTH = 20;
 
 /** Start of the text that many CLIs show in place of a long paste: "[Pasted Text: 12 lines]", "[Pasted Content …]". */
@@ -45,7 +45,7 @@ export type Waiting = (state: Reading["state"], since: number) => void;
 
 /**
  * Types a prompt. Never answers a question of the CLI, and never sends text that the user has typed into the CLI.
- * @returns no problem if the CLI has ended or the prompt was cancelled
+ * @returns a delivery without a problem text if the CLI has ended or the prompt was cancelled
  */
 export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: Waiting): Promise<Delivery> {
   const { terminal } = cli;
@@ -87,8 +87,8 @@ export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: W
 
   /**
    * Waits until the text is shown, then presses Enter if the prompt is to be sent. If a question opens meanwhile, waits
-   * until the user has answered it. The CLI keeps text that arrived before the question, and drops text that arrived
-   * later.
+   * until the user has answered it. The CLI keeps text that arrived before the question, but drops text that arrived
+   * later: the result is then "dropped".
    */
   function show(before: Reading): Promise<Reading | "dropped" | "lost" | undefined> {
     const tail = [...bare(text)].slice(-TAIL_LENGTH).join("");
@@ -101,8 +101,8 @@ export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: W
         waiting(reading.state, since);
         [since, shown, wasInterrupted] = [now, undefined, true];
       } else if (tail === "" || [tail, PASTE].some((part) => count(reading, part) > count(before, part))) {
-        // The shown text must stay unchanged only in known CLIs, whose prompt can be read alone. In an unknown program,
-        // other parts of the screen may keep changing.
+        // The wait starts again when the text changes, but only in a known CLI. In an unknown program, the prompt
+        // cannot be told apart from the rest of the screen, which may keep changing.
         if (!shown || (cli.drawing && shown.text !== reading.text))
           shown = { text: reading.text, since: now };
         if (now - shown.since < STABLE_MS) return undefined;

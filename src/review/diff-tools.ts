@@ -78,7 +78,7 @@ export function registerTools(server: McpServer, diffs: DiffTools, log: Log): vo
 
 /**
  * Accepts only the path of a readable regular file, or of a new file.
- * @throws {Refusal} also if the file is on a network drive that does not answer
+ * @throws {Refusal} for any other path, or if the file is on a network drive that does not answer
  */
 async function checkFile(filePath: string): Promise<void> {
   checkLength(filePath);

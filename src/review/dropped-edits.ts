@@ -5,7 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { hashOfPlain, readDiskText, readVersion } from "../system/disk-text.ts";
 
-/** Polling interval and timeout for the file, which the CLI writes soon after the user has answered. */
+/** Interval and timeout for polling the file. The CLI writes the file soon after the user has answered. */
 const INTERVAL_MS = 100;
 const TIMEOUT_MS = 10_000;
 

@@ -51,8 +51,8 @@ export interface Reviews {
   tools(client: Pick<Client, "id" | "info">): ClientReviews;
   /**
    * Opens a review for which no CLI waits. The host writes the accepted text.
-   * @param signal closes the review, unless another proposal has replaced this one
-   * @returns the outcome, when the user has decided
+   * @param signal aborted to close the review; ignored if another proposal has replaced this one
+   * @returns the outcome, as soon as the user has decided
    * @throws {Refusal} if the review cannot be shown
    */
   propose(cli: string, filePath: string, newContent: string, signal: AbortSignal): Promise<ReviewOutcome>;
@@ -67,7 +67,7 @@ export interface Reviews {
   readonly handlers: Pick<EventHandlers, "diff_accepted" | "diff_rejected" | "original_changed">;
 }
 
-/** Names of a client and its CLI in messages. */
+/** The names by which messages refer to a client and to its CLI. */
 interface Names {
   client: string;
   label: string;
@@ -75,7 +75,7 @@ interface Names {
 
 /** Records reviews in the history. */
 interface ReviewHistory {
-  /** A review shows a proposal. @param original the file on disk at that moment */
+  /** Called when a review shows a proposal. @param original the file on disk at that moment */
   proposed(
     id: number,
     cli: string,
@@ -83,9 +83,9 @@ interface ReviewHistory {
     newContent: string,
     original: Promise<Pick<DiskText, "bytes" | "version">>,
   ): Promise<void>;
-  /** The user has decided. @param content absent for a rejection */
+  /** Called when the user has decided. @param content absent for a rejection */
   decided(id: number, content: string | undefined): void;
-  /** The review ended without a decision. */
+  /** Called when a review has ended without a decision. */
   closed(id: number): void;
 }
 
@@ -113,7 +113,8 @@ interface ReviewsOptions {
   /** Stores the open reviews for a later host. Called when they have changed. */
   remember: (reviews: ReviewInfo[]) => void;
   /**
-   * Called when the user has accepted a proposal, in Neovim or in the CLI's terminal, before the CLI can react.
+   * Called when the user has accepted a proposal in Neovim, or has answered in the CLI's terminal. The call comes
+   * before the CLI can react.
    * @param hashes of all texts that the CLI may write now
    */
   agreed: (filePath: string, hashes: readonly string[]) => void;
@@ -265,8 +266,8 @@ export function createReviews(options: ReviewsOptions): Reviews {
   }
 
   /**
-   * Closes a review because the user has answered in the CLI's terminal. The answer is unknown, so the CLI may now
-   * write the proposal.
+   * Closes a review because the user has answered in the CLI's terminal. The answer is unknown. It may have been "yes",
+   * so the CLI is allowed to write the proposal.
    */
   async function answered(review: Review): Promise<void> {
     if (review.baseline) options.agreed(review.filePath, [review.baseline.proposed]);

@@ -1,6 +1,6 @@
 /**
- * Defines the record of a review, which holds everything that the host knows about one `openDiff`, and the table of
- * pending reviews.
+ * Defines the record of a review, and the table of all pending reviews. A record holds everything that the host knows
+ * about one `openDiff`.
  */
 import { randomUUID } from "node:crypto";
 import type { ReviewOutcome } from "../base/outcome-names.ts";
@@ -18,7 +18,7 @@ export type ReviewState = "open" | "closing" | "decided" | "sent" | "delivered" 
 /** States of an ended review, whose record is removed. */
 const FINAL_STATES: readonly ReviewState[] = ["delivered", "lost", "closed"];
 
-/** Hashes of the file and the proposal when the review opened. */
+/** Hashes of the file (`disk`) and of the proposal (`proposed`) at the time when the proposal was shown. */
 interface Baseline {
   readonly disk: string;
   readonly proposed: string;
@@ -26,7 +26,7 @@ interface Baseline {
   readonly edited: boolean;
 }
 
-/** State of the file since the review opened. Only src/review/staleness.ts changes it. */
+/** Current state of a review's file. Only src/review/staleness.ts changes it. */
 export interface FollowedFile {
   /** Whether the user's buffer differs from the file. */
   edited: boolean;
@@ -45,7 +45,7 @@ export interface Review {
   readonly label: string;
   /** Identifies the review in its session: the path, unless the CLI has another name for it. */
   readonly name: string;
-  /** Spelled as in `openDiff`. */
+  /** Path of the file, spelled as in `openDiff`. */
   readonly filePath: string;
   state: ReviewState;
   /** The proposed text, and its id in messages from Neovim. Undefined after a crash of the host. */
@@ -59,8 +59,8 @@ export interface Review {
 }
 
 /**
- * The data of a review for the next host. Has no name, because a later host continues only reviews whose name is their
- * path.
+ * The data of a review for the next host. Does not contain the name, because a later host continues only reviews whose
+ * name is their path.
  */
 export type ReviewInfo = Readonly<Pick<Review, "id" | "sessionId" | "label" | "filePath" | "baseline">>;
 
@@ -77,7 +77,8 @@ interface ReviewTable {
 
 /**
  * @param lastId highest id that Neovim knows
- * @param earlier reviews of an earlier host. Neovim sends the user's decisions on them again.
+ * @param earlier reviews of an earlier host. All of them start as `open`: Neovim sends the user's decisions on them
+ * again.
  */
 export function createReviewTable(lastId: number, earlier: readonly ReviewInfo[] = []): ReviewTable {
   const reviews = new Map<number, Review>(

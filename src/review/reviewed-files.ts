@@ -1,6 +1,6 @@
 /**
- * Watches the files that are or were reviewed, and tells Neovim to reload them. The CLI writes such a file after the
- * decision, and may write it again without asking.
+ * Watches the files that are or were reviewed. When one changes, tells Neovim to reload it. The CLI writes such a file
+ * after the decision, and may write it again later without asking.
  */
 import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -42,8 +42,8 @@ export function createReviewedFiles(
   });
 
   /**
-   * Watches the folders of a file. Callers must read the file's version after this. Otherwise, they could miss a write
-   * in between.
+   * Watches the folders of a file. Callers must read the file's version afterwards. If they read it before, they could
+   * miss a write in between.
    */
   async function watchPaths(path: string, file: Followed): Promise<void> {
     file.paths = await disk.run(path, () => pathsToWatch(path));
@@ -92,7 +92,8 @@ export async function untilStill(path: string): Promise<void> {
 }
 
 /**
- * Returns the paths to watch for a file: its path and its real path. If folders are missing, the outermost missing one.
+ * Returns the paths to watch for a file: its path and its real path. If folders are missing, returns only the outermost
+ * missing folder.
  */
 async function pathsToWatch(path: string): Promise<string[]> {
   const exists = (folder: string) =>

@@ -1,6 +1,6 @@
 /**
- * Detects stale reviews: since the proposal came, the bytes of the file have changed or the user has edited the file's
- * buffer. A review is no longer stale when both are as before. When the file on disk contains the proposal, the review
+ * Detects stale reviews. A review is stale while its file differs from what it was when the proposal came: the bytes on
+ * disk have changed, or the user has edited the file's buffer. When the file on disk contains the proposal, the review
  * is closed.
  */
 import { setImmediate } from "node:timers/promises";

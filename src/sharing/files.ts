@@ -55,7 +55,7 @@ export function createFiles({
   let stop: (() => void) | undefined;
   let due: NodeJS.Timeout | undefined;
 
-  /** Caches a verdict when it has come, for later snapshots. @returns the previous verdict */
+  /** Caches a verdict for later snapshots as soon as it has come. @returns the previous verdict, for this snapshot */
   function later(path: string, coming: Promise<Verdict>): Verdict {
     const known = remote.get(path) ?? { verdict: "absent", at: undefined };
     known.at = undefined;
@@ -105,7 +105,7 @@ export function createFiles({
         const found = yield* fileSystem.stat(path);
         const isMissing = judgesMissing && found.error === "ENOENT";
         if (!isMissing && !found.value?.isFile()) return "absent";
-        // A link is also excluded if its target is.
+        // A symbolic link is excluded if its own path or that of its target is.
         const target = isMissing ? path : (yield* fileSystem.realpath(path)).value;
         if (target === undefined) return "absent";
         for (const name of new Set([path, target])) if (yield* isNameExcluded(name)) return "excluded";
@@ -120,8 +120,8 @@ export function createFiles({
         const known = remote.get(path);
         if (known && known.at === undefined) return known.verdict; // a new verdict is requested
         if (known?.at !== undefined && performance.now() - known.at < CACHE_TIME_MS) {
-          // The change for which this snapshot is taken may affect the cached verdict, too. Requests another snapshot
-          // later.
+          // The cached verdict may be outdated by the change for which this snapshot is taken. Requests another
+          // snapshot after the cached verdict has expired.
           due ??= setTimeout(lookAgain, CACHE_TIME_MS).unref();
           return known.verdict;
         }

@@ -153,8 +153,8 @@ export async function findIgnoreProblems(folders: readonly string[]): Promise<Ig
 }
 
 /**
- * Timeout for applying the rules of one file to one path, because a repository may contain rules that are slow on
- * purpose. Even the rules of a large project take only a hundredth of this time.
+ * Timeout for applying the rules of one file to one path. Needed because a repository may contain rules that are slow
+ * on purpose. Even the rules of a large project take only a hundredth of this time.
  */
 const RULES_TIMEOUT_MS = 500;
 
@@ -162,7 +162,7 @@ const RULES_TIMEOUT_MS = 500;
 const MAX_PATTERN_LENGTH = 1_000;
 const MAX_WILDCARDS = 20;
 
-/** A script runs with a time limit only if this many file descriptors are free. The timer of the script needs fewer. */
+/** Number of file descriptors that must be free before a script runs with a time limit. More than its timer needs. */
 const SPARE_DESCRIPTORS = 8;
 
 /** Maximum number of cached paths. */
@@ -185,7 +185,7 @@ export function createRules(patterns: string | readonly string[]): Rules {
   return {
     judge(path) {
       asked += 1;
-      // Replaces the matcher regularly, because the package caches every path without limit.
+      // Replaces the matcher regularly, because its cache of paths grows without limit.
       if (asked % MAX_CACHED_PATHS === 0) matcher = ignore({ allowRelativePaths: true }).add(matcher);
       const verdicts: Verdict[] = [];
       for (let end = path.indexOf("/"); end >= 0; end = path.indexOf("/", end + 1))

@@ -24,7 +24,8 @@ export function isContainer(): boolean {
 }
 
 /**
- * Returns the name of the set variable that makes a CLI in a container connect to 127.0.0.1; undefined if none is set.
+ * Returns the name of the variable in `env` that makes a CLI in a container connect to 127.0.0.1; undefined if there is
+ * none.
  */
 export function dialsLoopback(env: Variables): string | undefined {
   return LOOPBACK_VARIABLES.find((name) => env[name]);
@@ -36,8 +37,9 @@ export function loopbackVariables(env: Variables): Record<string, string> {
 }
 
 /**
- * Returns a name for this machine or container, which is valid as a file name. All processes here get the same name.
- * Other machines (except Macs) get other names, even if they share the home directory.
+ * Returns a name for this machine or container that can be used as a file name. All of its processes get the same name.
+ * Another machine or container gets another name, even if it shares the home directory. Exception: all Macs get the
+ * same name.
  */
 export function machineName(): string {
   // A Mac has no stable name: its host name changes with its network.

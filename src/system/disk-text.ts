@@ -11,7 +11,7 @@ import { MAX_SMALL, readUpToSync } from "./small-file.ts";
 const MAX_READ_BYTES = 64 * 1024 * 1024;
 
 export interface DiskText {
-  /** Hash of the bytes. If the path is not a regular file: the reason why nothing was read. */
+  /** Hash of the bytes. If they were not read: the version of a file that is too large, otherwise the reason. */
   readonly hash: string;
   /** Stays the same as long as the file does not change, see {@link versionOf}. */
   readonly version: string;
@@ -27,7 +27,7 @@ export async function readDiskText(path: string): Promise<DiskText> {
 /** Reads a small local file synchronously, which is faster than seven asynchronous calls. */
 function readAtOnce(path: string): DiskText | undefined {
   try {
-    // Checks this before the file is opened, because opening a device may have side effects.
+    // Checks the type of the file before opening it, because opening a device may have side effects.
     if (disk.moment().isOnNetwork(path) || !statSync(path).isFile()) return undefined;
     const { content, found } = readUpToSync(path, MAX_SMALL);
     const bytes = Buffer.from(content); // releases the rest of the longer buffer
@@ -41,7 +41,7 @@ async function readText(path: string): Promise<DiskText> {
   try {
     const found = await stat(path);
     const version = versionOf(found);
-    // Checks this before the file is opened, because opening a device may have side effects.
+    // Checks the type of the file before opening it, because opening a device may have side effects.
     if (!found.isFile()) return { hash: "no file", version };
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {

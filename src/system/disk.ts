@@ -21,7 +21,7 @@ interface Access {
   later(): Promise<void>;
 }
 
-/** A function that accesses files: `const { value } = yield* fileSystem.stat(path)`. */
+/** A generator that yields each access to a file: `const { value } = yield* fileSystem.stat(path)`. */
 export type Question<T> = Generator<Access, T, void>;
 
 function operation<T>(atOnce: (path: string) => T | undefined, later: (path: string) => Promise<T>) {
@@ -66,11 +66,11 @@ export const fileSystem = {
   access: operation(mayRead, (path) => promises.access(path, constants.R_OK).then(() => true as const)),
 };
 
-/** Answers questions by the mounts and links as they were at one moment. */
+/** Answers questions. Assumes that mounts and links are still as they were at one moment. */
 interface Moment {
   /**
    * @returns the answer itself if all paths are local, otherwise a promise
-   * @throws {NoAnswer} as a rejection, if a network drive does not answer
+   * @throws {NoAnswer} by rejecting the promise, if a network drive does not answer
    */
   ask<T>(question: () => Question<T>): T | Promise<T>;
   /** Whether a path resolves to a network drive. */

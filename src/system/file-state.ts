@@ -64,8 +64,8 @@ export function unknown(reason: string, version = "unknown"): FileState {
 }
 
 /**
- * Time without changes after which a write counts as complete (milliseconds). Many writers first truncate the file, and
- * write its content a moment later.
+ * Time without changes after which a write counts as complete (milliseconds). Needed because many writers first
+ * truncate the file, and write its content a moment later.
  */
 const STABLE_AFTER_MS = 30;
 const MAX_WAITS = 10;
@@ -95,10 +95,10 @@ export async function isBelowLink(path: string): Promise<boolean> {
 }
 
 /**
- * Reads the state of a path. A small local file is read synchronously, so that an agent cannot continue meanwhile. If a
- * folder of the path has become a symbolic link, the file counts as absent.
+ * Reads the state of a path. A small local file is read synchronously, so that the host cannot let an agent continue
+ * meanwhile. If a folder of the path has become a symbolic link, the file counts as absent.
  * @param path a {@link realPath}
- * @param maxBytes the content of a longer file is unknown
+ * @param maxBytes if the file is longer, its content is unknown
  */
 export async function readState(path: string, maxBytes = MAX_FILE_BYTES): Promise<FileState> {
   return (
@@ -107,7 +107,7 @@ export async function readState(path: string, maxBytes = MAX_FILE_BYTES): Promis
   );
 }
 
-/** @returns undefined for a large file */
+/** @returns undefined for a file that is too large to be read synchronously */
 function readStateSync(path: string, maxBytes: number): FileState | undefined {
   try {
     if (realpathSync.native(dirname(path)) !== dirname(path)) return ABSENT;
@@ -158,7 +158,7 @@ function unread(found: Stats, maxBytes: number): FileState | undefined {
 
 interface Reading {
   readonly found: Stats;
-  /** The file after it was read. */
+  /** Result of `stat` after the file was read. */
   readonly after: Stats;
   readonly maxBytes: number;
 }

@@ -28,7 +28,7 @@ function collectGarbage(): void {
   if (!inspector) return;
   const session = new inspector.Session();
   session.connect();
-  // Node 20 to 24 hang if the session is disconnected in the callback.
+  // Disconnects later, because Node 20 to 24 hang if the session is disconnected in the callback.
   session.post("HeapProfiler.collectGarbage", () => setImmediate(() => session.disconnect()));
 }
 

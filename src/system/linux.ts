@@ -111,7 +111,7 @@ function portOf(address: string): number {
   return Number.parseInt(address.split(":")[1] ?? "", 16);
 }
 
-/** Returns "" if the file cannot be read, because a process may belong to another user or end at any moment. */
+/** Returns "" if the file cannot be read: a process may belong to another user, or end at any moment. */
 function read(path: string, encoding: BufferEncoding = "utf8"): string {
   try {
     return readFileSync(path, encoding);

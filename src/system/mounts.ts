@@ -1,6 +1,6 @@
 /**
- * Recognizes paths on network drives by the table of mounts. To read a path in order to find out could block, because a
- * network drive may never answer.
+ * Recognizes paths on network drives by the table of mounts. Accesses no network drive for this, because a drive may
+ * never answer.
  */
 import { lstatSync, readlinkSync } from "node:fs";
 import { dirname } from "node:path";
@@ -23,8 +23,8 @@ interface Mounts {
 }
 
 /**
- * The mounts of one moment. Each symbolic link is read once.
- * @param table of this machine
+ * Returns the mounts of one moment. Reads each symbolic link only once.
+ * @param table the mounts of this machine
  */
 export function mountsNow(table: MountTable = readTable()): Mounts {
   const networks = [...table].filter(([, isNetwork]) => isNetwork).map(([place]) => place);

@@ -26,8 +26,8 @@ export function processesOf(
 }
 
 /**
- * Returns the words of a command line that may name the script that is run. A program that is not an interpreter has
- * none, even if a script is among its arguments, as for an editor that has the script open.
+ * Returns the words of a command line that may name the script that is run. Returns none if the program is not an
+ * interpreter: an editor, for example, may have a script among its arguments only because the script is open.
  */
 function scriptsOf(program: string, words: readonly string[]): readonly string[] {
   if (/^node(js)?$/.test(basename(program))) return words;
@@ -47,13 +47,13 @@ export function familyOf(table: ProcessTable, pid: number): number[] {
   return [pid, ...children.flatMap((child) => familyOf(table, child.pid))];
 }
 
-/** Whether a process of any user runs. */
+/** Whether a process runs, whichever user it belongs to. */
 export function isAlive(pid: number): boolean {
   const problem = signal(pid);
   return (problem === undefined || problem === "EPERM") && !platform.isDefunct(pid);
 }
 
-/** Whether a process of this user runs. */
+/** Whether a process runs and belongs to this user. */
 export function isOwnAndAlive(pid: number): boolean {
   return signal(pid) === undefined && !platform.isDefunct(pid);
 }

@@ -30,8 +30,8 @@ function check(found: Stats): Stats {
 }
 
 /**
- * Returns the bytes that were read. Refuses a file that has filled the buffer.
- * @param content buffer that is one byte longer than the maximum size
+ * Returns the bytes that were read.
+ * @param content buffer with one byte more than the maximum size. A file that fills it is refused as too large.
  */
 function whole(content: Buffer, length: number): Buffer {
   if (length === content.length) throw new UnfitFile("EFBIG");

@@ -12,8 +12,8 @@ import { isAlive } from "./processes.ts";
 const NAME = /^\..*\.[0-9a-f]{12}\.gemini-bridge$/s;
 
 /**
- * Maximum number of characters of a file's name that are part of the temporary file's name (UTF-16 units). The whole
- * name of the temporary file may have only 255 bytes.
+ * Maximum number of characters (UTF-16 units) of a user file's name that are used in the name of its temporary file.
+ * Limited, because a file name can have only 255 bytes.
  */
 const MAX_NAME_LENGTH = 50;
 

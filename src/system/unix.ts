@@ -4,7 +4,7 @@ import { run } from "./program.ts";
 import type { Process, ProcessTable, System } from "./system.ts";
 
 /**
- * Shells for which a CLI searches its ancestors, and maximum number of ancestors that it checks (0.61.0,
+ * A CLI looks for one of these shells among its ancestors, and checks at most MAX_DEPTH of them (Gemini CLI 0.61.0,
  * `process-utils`).
  */
 const SHELLS = new Set(["zsh", "bash", "sh", "tcsh", "csh", "ksh", "fish", "dash"]);

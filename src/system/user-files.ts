@@ -38,7 +38,7 @@ export interface UserFiles {
   /**
    * Replaces, creates or removes a file if it is still as expected.
    * @param path a {@link realPath}
-   * @param expected the current state. If the bytes are unknown, versions are compared.
+   * @param expected the state that the file must have. If the bytes are unknown, versions are compared.
    * @returns the new state
    * @throws {Refusal} with a message for the user; the file is unchanged
    */
@@ -93,7 +93,8 @@ async function write(path: string, bytes: Buffer, writing: Writing): Promise<voi
   if (stats.isSymbolicLink() || stats.isDirectory()) return create(path, bytes, writing);
   if (!stats.isFile()) throw new Refusal(`${path} is not a regular file: nothing was written`);
   if (!writing.mayBeReadOnly) await access(path, constants.W_OK);
-  // Replacing the file would break its other hard links, or change its owner.
+  // Replacing the file would break its other hard links, and change the owner of another user's file. Such files are
+  // overwritten instead.
   const mayReplace = stats.nlink === 1 && platform.isOwn(stats.uid);
   if (!mayReplace || !(await exchange(path, bytes, stats, writing))) await overwrite(path, bytes, writing);
 }
@@ -209,7 +210,7 @@ async function overwrite(path: string, bytes: Buffer, { found, metadata }: Writi
   }
 }
 
-/** Opens a file for writing. If the user's own file is read-only, makes it writable for this moment. */
+/** Opens a file for writing. If the user's own file is read-only, makes it writable until it is open. */
 async function openForWriting(path: string): Promise<FileHandle> {
   const flags = constants.O_RDWR | constants.O_NOFOLLOW;
   try {

@@ -23,8 +23,8 @@ export interface ClientActivity {
   /** Called when the user has answered the CLI's own question about a proposal of a session. */
   answered(sessionId: string): void;
   /**
-   * Called when the CLI in a terminal is ready for a prompt, so that its turn must have ended. No hook reports the end
-   * of a turn by Esc.
+   * Called when the CLI in a terminal is ready for a prompt, which shows that its turn has ended. Needed because no
+   * hook reports the end of a turn by Esc.
    */
   ready(terminal: string): void;
   /** Called when a session has ended. Ends the turns of its agents. */

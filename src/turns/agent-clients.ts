@@ -21,7 +21,9 @@ export interface AgentClients {
   readonly hasHeard: boolean;
   /** Whether a hook of this session's client was ever received. */
   hasHooks(sessionId: string): boolean;
-  /** Searches for the agents of a client that has just connected. Their hooks may have arrived before. */
+  /**
+   * Searches for the agents of a client that has just connected. Needed because their hooks may have arrived earlier.
+   */
   connected(client: Client): Promise<void>;
   forget(client: Pick<Client, "id">): void;
 }
@@ -32,7 +34,7 @@ interface AgentClientsOptions {
   earlier: readonly HeardAgent[];
   /** Called when `hasHeard`, or `hasHooks` of a session, becomes true. */
   found(): void;
-  /** Stores all agents whose hooks were received, for the next host after a crash. */
+  /** Stores all agents whose hooks were received, so that the next host knows them after a crash. */
   remember(agents: HeardAgent[]): void;
 }
 

@@ -10,7 +10,7 @@ import { type ClientActivity, createActivity } from "./activity.ts";
 import { type AgentClients, createAgentClients } from "./agent-clients.ts";
 import { createTerminals, type Terminals } from "./terminals.ts";
 
-/** Time for clients to reconnect after a restart of the host that was so fast that they have not noticed it. */
+/** Time for clients to reconnect if the host has restarted so fast that they have not noticed it. */
 const RECONNECT_TIMEOUT_MS = 3_000;
 
 /** Time for clients with WebSockets to reconnect. They try for 16 s. */
@@ -30,7 +30,7 @@ export interface Clients {
   labelOf(cli: string): string;
   /** Name of the terminal in which an agent runs, if known. */
   terminalOf(agent: Agent): string | undefined;
-  /** Names of a session's client in messages. */
+  /** Returns the names by which messages refer to a session's client and to its CLI. */
   nameOf(session: Pick<Client, "id" | "info">): { client: string; label: string };
   /** Counts the CLIs of a profile that are connected and do not show "Disconnected". */
   connected(cli: string): number;
@@ -48,7 +48,7 @@ interface ClientsOptions {
   isSeamless: boolean;
   /** Agents whose hooks were received by an earlier host that crashed. */
   heard: readonly HeardAgent[];
-  /** Stores all agents whose hooks were received, for the next host after a crash. */
+  /** Stores all agents whose hooks were received, so that the next host knows them after a crash. */
   remember(agents: HeardAgent[]): void;
   /** Whether to reconnect CLIs after a host crash. */
   reconnect: boolean;

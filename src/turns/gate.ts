@@ -1,8 +1,11 @@
-/** Decides whether a CLI must ask before an edit (the gate), and defines the answer to its hook. */
+/**
+ * Decides whether a CLI must ask the user before an edit (the gate). Defines the answers to a CLI's hook that make the
+ * CLI ask.
+ */
 import type { AgentEvent } from "../contract/hooks.ts";
 import type { EventPayload } from "../contract/neovim.ts";
 
-/** Answers to a hook that make a CLI ask the user in every approval mode. */
+/** The answers with which a hook makes a CLI ask the user, in every approval mode. */
 export const ASK = {
   decision: { decision: "ask" },
   permission: {

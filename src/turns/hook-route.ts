@@ -20,7 +20,7 @@ const MAX_RECENT = 64;
 /**
  * Called with each event as soon as it arrives. For `tool_starting`, the CLI waits until the promise is resolved, but
  * not longer than MAX_WAIT_MS.
- * @param begun aborted when the CLI no longer waits, so that the tool may have begun
+ * @param begun aborted when the CLI no longer waits. From then on, the tool may be running.
  */
 export type AgentListener = (event: AgentEvent, begun: AbortSignal) => void | Promise<void>;
 
@@ -42,8 +42,8 @@ const Query = z.object({
 });
 
 /**
- * Whether the client has closed its connection, which it does if the host could not answer for a while. Node notices
- * this one turn of the event loop after it has read the request, so this function waits.
+ * Whether the client has closed its connection. Clients do this if the host could not answer for a while. Waits a
+ * moment, because Node notices a closed connection only one turn of the event loop after it has read the request.
  */
 async function hasLeft(socket: Socket): Promise<boolean> {
   await setImmediate();

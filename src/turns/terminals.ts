@@ -1,6 +1,6 @@
 /**
- * Finds the terminal of Neovim in which each CLI runs. All clients report the same name, so the operating system is
- * asked which process has opened a connection.
+ * Finds the terminal of Neovim in which each CLI runs. All clients report the same name. To tell them apart, asks the
+ * operating system which process has opened a connection.
  */
 import type { EventPayload } from "../contract/neovim.ts";
 import type { Client, ClientList } from "../http/client.ts";

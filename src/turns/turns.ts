@@ -9,7 +9,9 @@ export type TurnChange = { agent: Agent } & (
   | { kind: "waiting"; tool: Tool }
   /** The user has allowed the agent to continue. */
   | { kind: "resumed" }
-  /** `isRejected`: whether the user has rejected a proposal. Some CLIs do not report a rejection. */
+  /**
+   * `isRejected`: whether the turn has ended because the user has rejected a proposal. Some CLIs do not report this.
+   */
   | { kind: "ended"; isRejected: boolean }
 );
 

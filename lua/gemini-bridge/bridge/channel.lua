@@ -16,7 +16,7 @@ function M.is_open()
   return channel ~= nil
 end
 
---- Sends an event to the host. Without a host the event is dropped, because a new host asks for the current state.
+--- Sends an event to the host. Drops the event if there is no host: a new host asks for the current state anyway.
 ---@param event string See `events` in src/contract/neovim.ts.
 ---@param payload table
 ---@return boolean sent

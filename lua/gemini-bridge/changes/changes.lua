@@ -106,7 +106,8 @@ function M.follow(params)
       end
     end,
   })
-  -- Asks the host to look for files that were staged or committed in another program, because this keeps their changes.
+  -- Another program may have staged or committed files, which keeps their changes. Asks the host to look for such
+  -- files.
   vim.api.nvim_create_autocmd({ "FocusGained", "ShellCmdPost", "TermLeave" }, {
     group = group,
     callback = function()
@@ -194,8 +195,8 @@ function M.open_files()
   return { paths = paths, directories = require("gemini-bridge.context.workspace").get().directories }
 end
 
---- Hides all changes when the bridge has stopped, or before a new host sends them again. The user's writes are still
---- recorded. Otherwise, the next host could attribute them to an agent whose command is still running.
+--- Hides all changes when the bridge has stopped, or before a new host sends them again. The autocommands of `M.follow`
+--- stay, because the next host could otherwise attribute the user's writes to an agent whose command is still running.
 function M.clear()
   by_path, order, incomplete, hunk_count = {}, {}, {}, 0
   signs.clear()

@@ -68,8 +68,8 @@ function M.show(params)
   end
 end
 
---- If the file exists again, shows the file in the windows of its earlier text. Otherwise, the earlier text stays until
---- no window shows it.
+--- If the file exists again, shows it in the windows that have shown its earlier text. Otherwise, the earlier text
+--- stays until no window shows it.
 ---@param file string
 function M.forget(file)
   local buf = buffers[file]

@@ -148,7 +148,7 @@ function M.open_quickfix()
   vim.cmd("botright copen")
 end
 
---- Updates that the quickfix list does not contain yet. By path: the new change of the file, or false if it is decided.
+--- The new changes of files whose quickfix entries are not up to date yet, by path. False if a change is decided.
 local touched = {} ---@type table<string, gemini_bridge.Change|false>
 
 --- Replaces the quickfix entries of updated files. The current entry stays current. If its hunk was decided, the next

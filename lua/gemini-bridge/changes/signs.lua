@@ -14,7 +14,8 @@ local line_namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.line
 
 --- Hunks by buffer and id of the extmark.
 local placed = {} ---@type table<integer, table<integer, gemini_bridge.ChangeHunk>>
---- Ids of extmarks are never reused, because undoing an edit would move a new extmark to the place of the old one.
+--- No extmark gets an id that was used before. Otherwise, undoing an edit would move the new extmark to the place of
+--- the earlier one with this id.
 local last_mark = 0
 
 --- Default links of the highlight groups.

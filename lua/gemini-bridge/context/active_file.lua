@@ -7,10 +7,10 @@ local M = {}
 
 local get_current_win, hrtime = vim.api.nvim_get_current_win, vim.uv.hrtime
 
---- Only this number of the latest entries can change the active file. Older entries are used only for their times.
+--- Number of the latest entries that can change the active file. Older entries are used only for their times.
 local RECENT_COUNT = 64
---- If there are more entries, they are processed without waiting for `take`, which may not be called for days while no
---- CLI is connected.
+--- Maximum number of entries that wait for `take`. If there are more, they are processed soon, because without a
+--- connected CLI `take` might not run for days.
 local MAX_HISTORY = 512
 
 ---@class gemini_bridge.Entered
@@ -83,8 +83,8 @@ local function record_past()
   record(vim.api.nvim_get_current_buf(), get_current_win())
 end
 
---- When a window closes, moves its entries to window 0, or drops them if the window is a float. Decides this now,
---- because the type of a closed window is unknown.
+--- When a window closes, moves its entries to window 0, or drops them if the window is a float. Later, it would be too
+--- late to decide this, because Neovim does not know the type of a closed window.
 local function on_close(args)
   local win = tonumber(args.match) --[[@as integer]]
   local shown = vim.tbl_filter(function(seen)
@@ -114,7 +114,7 @@ local function forget_gone()
 end
 
 ---@param buf integer
----@param time number Unix milliseconds. Increased if necessary, because no two stored times may be equal.
+---@param time number Unix milliseconds. Increased if necessary, so that all stored times differ.
 local function set_time(buf, time)
   last_time = math.max(math.floor(time), last_time + 1)
   times_count = times_count + (times[buf] and 0 or 1)
@@ -132,7 +132,7 @@ local function enter(seen, time)
     return
   end
   local same = active and active.buf == seen.buf
-  -- Ignores floats, because they usually have the focus only for a moment. The active file counts even in a float.
+  -- Ignores floats, because they usually have the focus only for a moment, but not a float that shows the active file.
   if not same and seen.float then
     return
   end

@@ -67,8 +67,7 @@ local function bytes_of(region, lnum)
   return vim.fn.virtcol2col(0, lnum, region.left), at[3] + #last - 1, right
 end
 
---- Returns the part of a line that is in the block. Needed only for lines in which a byte may not take exactly one
---- cell.
+--- Returns the part of a line that is in the block. Needed only for lines in which some bytes take no cell, or several.
 ---@param region gemini_bridge.Region
 ---@param lnum integer
 ---@param line string
@@ -79,8 +78,8 @@ local function cut(region, lnum, line)
     return ""
   end
   local before = ""
-  -- Replaces a tab at an edge of the block with blanks for its cells in the block. Neovim highlights only these cells
-  -- of a tab, but all cells of any other character.
+  -- Replaces a tab at an edge of the block with blanks: one for each of its cells in the block. Of a tab, Neovim
+  -- highlights only these cells. Any other character is highlighted completely.
   if line:byte(from) == TAB then
     local cells = vim.fn.virtcol({ lnum, from }, 1)
     if cells[1] < region.left then

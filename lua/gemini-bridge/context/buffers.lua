@@ -18,7 +18,7 @@ local function as_given(buf, name)
     given = vim.fn.getcwd() .. "/" .. given
   end
   given = given:gsub("/%./", "/"):gsub("//+", "/")
-  -- After a link, ".." means the folder above the link's target. Only the resolved name is correct then.
+  -- Uses the resolved name for a path with "..": if a link precedes "..", it means the folder above the link's target.
   return given:find("/../", 1, true) and name or given
 end
 

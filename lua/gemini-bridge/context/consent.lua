@@ -41,7 +41,7 @@ function M.settings()
   return { paused = paused, exclude = config.get().context.exclude, trusted = trusted() }
 end
 
---- Returns which data the connected CLIs receive now, and the active file if it is not shared.
+--- Returns which data the connected CLIs receive now. Also names the active file if this file is not shared.
 ---@return gemini_bridge.Shared
 function M.shared()
   local now = require("gemini-bridge.bridge.status").get().shared

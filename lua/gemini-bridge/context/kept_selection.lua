@@ -75,7 +75,7 @@ local function keep()
 end
 
 --- Called when Visual mode has ended: holds its selection until the next key. If the user leaves the buffer before that
---- key, keeps the selection for longer.
+--- key, keeps the selection until the user moves the cursor or edits in a file.
 ---@param selected gemini_bridge.Region
 ---@param on_drop fun() Called when the kept selection is dropped.
 function M.hold(selected, on_drop)
@@ -91,7 +91,8 @@ function M.hold(selected, on_drop)
   })
   ending = { region = selected, cursor = vim.api.nvim_win_get_cursor(0) }
   vim.on_key(function(_, typed)
-    -- Ignores keys from mappings. Also ignores keys in a command line, because the command may leave the buffer.
+    -- Ignores keys from mappings. Also ignores keys in a command line: if its command leaves the buffer, the selection
+    -- is kept.
     if typed ~= "" and vim.fn.mode() ~= "c" then
       forget_ending()
     end

@@ -7,7 +7,8 @@ local M = {}
 local HIGHLIGHT = "GeminiPinned"
 --- Priority of the highlight. Lower than that of diagnostics and syntax highlighting, so that these stay visible.
 local PRIORITY = 5
---- Number of marks that are read first to find remaining text. They usually suffice, and a block may have thousands.
+--- Number of marks that are read first to find remaining text. Usually one of them still has text, so that the other
+--- marks, possibly thousands in a block, need not be read.
 local FIRST_MARKS = 50
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.context.pinned_selection")

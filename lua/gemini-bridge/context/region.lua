@@ -57,7 +57,8 @@ local function between(kind, p, q, to_end)
     p, q = q, p
   end
   local exclusive = vim.o.selection == "exclusive"
-  -- Neovim highlights closed folds completely, but |getregion()| ignores folds.
+  -- Extends the region to whole closed folds, because Neovim highlights them completely, but |getregion()| ignores
+  -- folds.
   local fold_start, fold_end = vim.fn.foldclosed(p[2]), vim.fn.foldclosedend(q[2])
   if fold_start > 0 then
     p = { 0, fold_start, 1, 0 }
@@ -166,7 +167,7 @@ function M.read(region, units)
   })
   for i, line in ipairs(lines) do
     if line:find("\n", 1, true) then
-      -- Vim script represents a NUL byte as a line break.
+      -- Restores NUL bytes, which Vim script represents as line breaks.
       lines[i] = line:gsub("\n", "\0")
     end
   end

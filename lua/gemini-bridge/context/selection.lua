@@ -7,8 +7,8 @@ local region = require("gemini-bridge.context.region")
 
 local M = {}
 
---- For |vim.on_key()|: each key in blockwise mode may be `$`, which extends the block to the end of the lines. When `:`
---- has ended the mode, it is too late to check, because Neovim has already reset `curswant`.
+--- For |vim.on_key()|: in blockwise mode, checks at each key whether `$` has extended the block to the end of the
+--- lines. After `:` has ended the mode, it is too late to check, because Neovim has already reset `curswant`.
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.context.selection")
 local to_end = false
 --- The kind of the current selection. Stays set while the user types a search pattern.
@@ -92,8 +92,8 @@ function M.untrack()
   kept_selection.forget()
 end
 
---- Keeps the last selection for a command that has the selection as its range, and then switches to a terminal. Needed
---- if the text was selected before tracking started.
+--- Keeps the last selection. Called by `:Gemini` with a range, before it switches to a terminal. Needed if the text was
+--- selected before tracking started.
 function M.take_along()
   local selected = not kept_selection.ending() and vim.bo.buftype == "" and region.ended(false)
   if selected then

@@ -136,7 +136,7 @@ function M.take(limit)
   })
 end
 
---- Returns one part of the first snapshot, for some of the buffers.
+--- Returns a part of the first snapshot that contains only these buffers.
 ---@param bufs integer[]
 ---@return table
 function M.slice(bufs)

@@ -40,7 +40,7 @@ local function on_buffer_event(args)
   touch()
 end
 
---- Handles OptionSet, which does not name the buffer: it is the current one.
+--- Handles OptionSet. This event does not name its buffer, which is always the current one.
 local function on_option()
   on_buffer_event({ buf = vim.api.nvim_get_current_buf() })
 end
@@ -72,7 +72,8 @@ function watch()
   stop_watching()
   snapshot.reset()
   timer = assert(vim.uv.new_timer())
-  -- Starts the timer once, because it can then be restarted with `again`, which takes half the time of `start`.
+  -- Starts the timer and stops it at once, so that it can later be restarted with `again`, which takes half the time of
+  -- `start`.
   timer:start(subscription.debounce, subscription.debounce, on_timer)
   timer:stop()
   if consent.is_paused() then

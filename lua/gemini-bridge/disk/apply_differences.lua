@@ -4,8 +4,8 @@ local line_diff = require("gemini-bridge.editor.line_diff")
 
 --- Number of lines compared at once, to limit the memory for a long text.
 local CHUNK_LINES = 1000
---- Maximum number of separate changes, because language servers and plugins handle each of them. If there are more, all
---- lines from the first to the last change are replaced.
+--- Maximum number of separate changes, limited because language servers and plugins handle each change. If there are
+--- more, all lines from the first to the last change are replaced.
 local MAX_CHANGES = 1000
 
 ---@param buf integer
@@ -16,7 +16,7 @@ local function lines(buf, first, last)
   return vim.api.nvim_buf_get_lines(buf, first, last, true)
 end
 
---- Counts the lines that are the same in two buffers, from the start or from the end.
+--- Returns how many lines at the start, or at the end, are the same in two buffers.
 ---@param a integer
 ---@param b integer
 ---@param max integer

@@ -64,7 +64,7 @@ function M.is_utf8(path)
   return not rest:find("[\128-\255]")
 end
 
---- Returns the loaded buffer of a file. The names may differ by symbolic links.
+--- Returns the loaded buffer of a file. The buffer's name may differ from the path by symbolic links.
 ---@param path string Absolute.
 ---@return integer? buf
 function M.buffer(path)
@@ -79,7 +79,7 @@ function M.buffer(path)
   return find(function(name)
     return name == path
   end) or find(function(name)
-    -- Resolves names only if no name is equal, because this reads the disk for each buffer.
+    -- Resolves names only if no name is equal to the path, because resolving reads the disk for each buffer.
     real = real or M.real(path)
     return name:sub(1, 1) == "/" and M.real(name) == real
   end)

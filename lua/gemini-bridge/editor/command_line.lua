@@ -18,8 +18,8 @@ function M.commands(line)
   return rest ~= "" and rest ~= line and vim.list_extend(commands, M.commands(rest)) or commands
 end
 
---- Returns the commands that a `<Cmd>` mapping runs. They cannot be read in CmdlineLeave, because such a mapping does
---- not fire that event.
+--- Returns the commands that a `<Cmd>` mapping runs. Needed because a `<Cmd>` mapping does not fire CmdlineLeave, the
+--- event in which typed commands are read.
 ---@param typed string Raw keys.
 ---@param mode string Mode in which the keys were typed.
 ---@return vim.api.keyset.cmd_parsed[]

@@ -6,8 +6,8 @@ local M = {}
 --- Number of unfinished focus changes.
 local moves = 0
 
---- Whether the plugin is moving the focus, or Neovim is moving it because a window of the plugin closes. While this is
---- true, entering a window must not start Insert or Terminal mode.
+--- Whether the plugin is moving the focus. Also true while Neovim moves the focus because a window of the plugin
+--- closes. Meanwhile, entering a window must not start Insert or Terminal mode.
 ---@return boolean
 function M.is_moving()
   return moves > 0
@@ -32,8 +32,8 @@ function M.end_visual()
   end
 end
 
---- Moves the focus to a window, in Normal mode: keys that the user has meant for the previous window must neither edit
---- the text in this one nor reach a CLI.
+--- Moves the focus to a window and switches to Normal mode. Otherwise, keys that the user has typed for the previous
+--- window could edit the text in the new one, or reach a CLI.
 ---@param win integer
 function M.go(win)
   M.end_visual()
@@ -45,7 +45,7 @@ function M.go(win)
   pcall(vim.api.nvim_set_current_win, win)
   end_move()
   if vim.bo.buftype == "terminal" then
-    -- An autocommand of the user may have started Terminal mode, or may start it in the next tick.
+    -- Leaves Terminal mode now and again in the next tick, because an autocommand of the user may start it.
     vim.cmd.stopinsert()
     scheduler.next(vim.cmd.stopinsert)
   end

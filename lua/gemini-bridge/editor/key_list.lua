@@ -52,7 +52,7 @@ function M.show(rows)
     group = group,
     buffer = vim.api.nvim_get_current_buf(),
     callback = function(args)
-      -- CursorMoved may also fire although the cursor has not moved: after a window was opened or closed.
+      -- Opening or closing a window also fires CursorMoved, although the cursor has not moved.
       if args.event ~= "CursorMoved" or not vim.deep_equal(vim.api.nvim_win_get_cursor(0), cursor) then
         close()
       end

@@ -1,6 +1,6 @@
---- Runs changes of windows, buffers and text as soon as Neovim allows them. Neovim refuses changes under text lock (as
---- in an `<expr>` mapping that waits for a key) and in the command-line window. While `:s///c` asks for confirmation,
---- changes would be lost, because Neovim then writes back lines that it has read before.
+--- Runs steps that change windows, buffers or text, as soon as Neovim allows changes. Neovim refuses changes under text
+--- lock (as in an `<expr>` mapping that waits for a key) and in the command-line window. While `:s///c` asks for
+--- confirmation, changes would be lost, because Neovim then writes back lines that it has read before.
 local notify = require("gemini-bridge.notify")
 
 local M = {}
@@ -72,8 +72,8 @@ local function listen()
   end
   listener = vim.api.nvim_create_autocmd("SafeState", {
     callback = function()
-      -- Checks this first, because a scheduled function makes Neovim fire SafeState again: without the check, this
-      -- would repeat endlessly in the command-line window.
+      -- Schedules `run_waiting` only if it can run steps: a scheduled function makes Neovim fire SafeState again, so
+      -- that scheduling it in the command-line window would repeat endlessly.
       if M.is_safe() then
         vim.schedule(run_waiting)
       end
@@ -102,8 +102,8 @@ function M.now(step)
   listen()
 end
 
---- Runs a step like |now()|, but after the current command, callback or request. The step runs before the next message
---- of the host and the next key of the user.
+--- Runs a step like |now()|, but only after the current command, callback or request has ended. The step still runs
+--- before the next message of the host and the next key of the user.
 ---@param step fun()
 function M.next(step)
   vim.schedule(function()
@@ -131,7 +131,8 @@ function M.after(delay_ms, step)
   end
 end
 
---- Returns a function that runs a step after a delay. All calls during the delay together run the step once.
+--- Returns a function that runs a step after a delay. Further calls during the delay have no effect, so that the step
+--- runs only once.
 ---@param step fun()
 ---@param delay_ms? integer Default: in the next tick.
 ---@return fun()

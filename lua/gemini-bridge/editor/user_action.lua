@@ -28,8 +28,8 @@ local DELETES = { bdelete = true, bunload = true, bwipeout = true }
 local watchers = 0
 --- Whether a key or command of the user is being executed.
 local is_acting = false
---- Window and tab page that had the focus when the user pressed the last key. |WinClosed| cannot determine them: for
---- the last window of a tab page, Neovim has already moved the focus elsewhere.
+--- Window and tab page that had the focus when the user pressed the last key. Remembered, because when |WinClosed|
+--- fires for the last window of a tab page, Neovim has already moved the focus elsewhere.
 local focus = { win = 0, tab = 0 }
 --- Whether the current command line or mapping contains a bulk command.
 local is_bulk = false
@@ -50,8 +50,8 @@ local function note(commands)
   is_bulk = vim.iter(commands):any(is_bulk_command)
 end
 
---- Remembers until the next tick that the user is acting. What timers and scheduled callbacks do later does not count
---- as an action of the user.
+--- Remembers until the next tick that the user is acting. Forgets it then, so that what timers and scheduled callbacks
+--- do later does not count as an action of the user.
 local function acts()
   focus = { win = vim.api.nvim_get_current_win(), tab = vim.api.nvim_get_current_tabpage() }
   if is_acting then
@@ -70,9 +70,9 @@ function M.is_direct()
 end
 
 --- Whether it is the user who is closing a window in the current tab page, by a key or command. Functions, scripts and
---- autocommands do not count. Lua code counts as a mapping of the user only if it closes the window with the focus and
---- has unloaded no buffer before; other Lua code counts as a plugin. Must be called directly in the callback of
---- |WinClosed|, because it inspects the call stack.
+--- autocommands do not count. If Lua code closes the window, the code is assumed to be a mapping of the user if the
+--- window had the focus and no buffer was unloaded before, otherwise a plugin. Must be called directly in the callback
+--- of |WinClosed|, because it inspects the call stack.
 ---@param win integer
 ---@return boolean
 function M.closes(win)
@@ -114,8 +114,8 @@ function M.watch()
         has_unloaded = is_acting
       end,
     })
-    -- `:q` counts even if no key was typed, because `nvim --remote-send` and RPC clients act for the user without
-    -- typing.
+    -- `:q` counts as an action of the user even if no key was typed, because `nvim --remote-send` and RPC clients act
+    -- for the user without typing.
     vim.api.nvim_create_autocmd("QuitPre", { group = group, callback = acts })
   end
   local stopped = false

@@ -25,7 +25,7 @@ local function join(parts, width)
 end
 
 --- Joins parts to a text that fits. If there is too little room, first shortens the part that has a `shorten` function,
---- then leaves out parts, the lowest rank first.
+--- then leaves out parts, starting with the lowest rank.
 ---@param parts gemini_bridge.BarPart[]
 ---@param width integer Width of the window in screen cells.
 ---@return string # For 'winbar'.

@@ -4,7 +4,7 @@ local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
 
---- Options that a window must not inherit from a terminal or a list.
+--- Options that a new window must not inherit from a window that shows a terminal or a list (such as quickfix).
 local PLAIN = {
   "number",
   "relativenumber",
@@ -45,7 +45,8 @@ function M.options(win, names)
   return values
 end
 
---- Resets the options that a window has inherited from a terminal or a list to their global values.
+--- Gives a window ordinary options: those that it may have inherited from the window of a terminal or a list get their
+--- global values.
 ---@param win integer
 function M.make_plain(win)
   for _, name in ipairs(PLAIN) do
@@ -87,7 +88,7 @@ function M.end_undo_step()
   vim.cmd("noautocmd let &l:undolevels = &l:undolevels")
 end
 
---- Restores the current directory. With 'autochdir', it changes when a window in another tab page opens or closes.
+--- Restores the current directory, because 'autochdir' changes it when a window in another tab page opens or closes.
 ---@param directory string
 function M.stay_in(directory)
   if vim.fn.getcwd() ~= directory then
@@ -95,8 +96,8 @@ function M.stay_in(directory)
   end
 end
 
---- If a window is the last ordinary window of another tab page, closes the floats of that tab page first. Otherwise,
---- Neovim 0.10 would crash when the window closes.
+--- If a window is the last ordinary window of a tab page other than the current one, closes the floats of that tab page
+--- first. Otherwise, Neovim 0.10 would crash when the window closes.
 ---@param win integer Window that closes next.
 local function close_floats_first(win)
   local tab = vim.api.nvim_win_get_tabpage(win)
@@ -150,8 +151,8 @@ function M.delete_buffer(buf)
   end
 end
 
---- Deletes a leftover buffer by name. Neovim creates such buffers when it restores a session that was saved while the
---- plugin had windows.
+--- Deletes the buffers with a name that the plugin uses. Neovim creates such buffers when it restores a session that
+--- was saved while the plugin had windows.
 ---@param name string
 function M.delete_restored(name)
   if vim.fn.bufexists(name) == 1 then
@@ -163,8 +164,8 @@ function M.delete_restored(name)
   end
 end
 
---- Calls a function that creates a window or buffer. If an autocommand fails, removes what was created nevertheless,
---- and returns the error.
+--- Calls a function that creates a window or buffer. If an autocommand fails, returns the error, and removes the window
+--- or buffer if Neovim has already created it.
 ---@param list fun(): integer[] Returns all handles.
 ---@param remove fun(handle: integer)
 ---@param create fun(...): integer
@@ -252,8 +253,8 @@ function M.open_tab(buf)
     tab, win = vim.api.nvim_get_current_tabpage(), vim.api.nvim_get_current_win()
   end)
   M.close(float)
-  -- Makes Neovim resize the windows of the current tab page if the tab line has just appeared. Otherwise, they would
-  -- cover the command line.
+  -- The new tab page may have made the tab line appear. Makes Neovim resize the windows of the current tab page for it,
+  -- because they would otherwise cover the command line.
   vim.cmd("noautocmd let &showtabline = &showtabline")
   M.stay_in(directory)
   if not ok then

@@ -10,11 +10,11 @@ local NAME = "gemini-bridge"
 local LINK_TIMEOUT_MS = 60000
 
 local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/lua/gemini%-bridge/")
---- The folder of the extension. The CLI also runs in this folder when it links the extension, because a CLI with folder
---- trust then trusts its current directory. That directory must not be a folder of the user.
+--- The folder of the extension. The CLI that links the extension also runs in this folder: while linking, a CLI with
+--- folder trust marks its current directory as trusted, and that must not be a directory of the user.
 local folder = root .. "/extension"
 
---- Arguments and input with which each kind of CLI links the extension without asking.
+--- For each kind of CLI: the arguments, and the input, that make it link the extension without asking the user.
 ---@type table<string, { consent: string[], stdin?: string }>
 local KINDS = {
   gemini = { consent = { "--consent" } },
@@ -28,8 +28,8 @@ function M.is_possible(cli)
   return KINDS[cli.like] ~= nil
 end
 
---- Returns the program of the CLI and the words before it, such as `node gemini.js`. Takes them from the command of
---- `:Gemini` or, if that command starts another program, from the CLI's own command.
+--- Returns the command of `:Gemini` up to the program of the CLI, such as `node gemini.js`. If the command starts
+--- another program, returns the program of the CLI's own command.
 ---@param cli gemini_bridge.Cli
 ---@return string[]
 function M.program(cli)
@@ -151,12 +151,13 @@ local function run(cli, args, done)
   end
 end
 
---- Removes a link whose folder is gone, because the CLI only warns about such a link at each start.
+--- Removes a link whose folder is gone. The CLI itself would keep the link, and warn about it at each start.
 ---@param cli gemini_bridge.Cli
 ---@return boolean removed
 local function remove_dead_link(cli)
   local store, record = paths(cli)
-  -- Deletes only the record of the link. Its folder is deleted only if nothing else is in it.
+  -- Deletes the record of the link, and then the record's folder. That fails if the folder contains other files, which
+  -- are therefore safe.
   return M.state(cli) == "gone" and vim.uv.fs_unlink(record) ~= nil and vim.uv.fs_rmdir(store) ~= nil
 end
 

@@ -16,7 +16,8 @@ local INSTALL, NOT_NOW, NEVER = "Install the extension", "Not now", "Never"
 ---@type table<string, true>
 local postponed = {}
 
---- By name of the CLI: callbacks of its starts that wait until the user has answered and the extension is linked.
+--- Starts of CLIs that wait until the user has answered and the extension is linked: their callbacks, by name of the
+--- CLI.
 ---@type table<string, fun()[]>
 local waiting = {}
 
@@ -56,9 +57,9 @@ function M.forget_answer(name)
   end
 end
 
---- Whether a CLI gets hooks and tools only from the extension. Otherwise, it gets them from a file with system
---- defaults. That works only for Gemini CLI itself, because the path of the file is unknown for derived CLIs, and only
---- for root, because Gemini CLI 0.60 and later ignores a file that other users may change.
+--- Whether a CLI can get hooks and tools only from the extension. The alternative, a file with system defaults, works
+--- only for Gemini CLI itself (for derived CLIs, the path of the file is unknown), and only if the user is root (Gemini
+--- CLI 0.60 and later ignores a file that other users may change).
 ---@param cli gemini_bridge.Cli
 ---@return boolean
 local function needs_extension(cli)
@@ -86,7 +87,8 @@ local function ask(cli, go)
   end)
 end
 
---- Runs a step, then `go`, then the callbacks of all other starts of this CLI that were requested during the step.
+--- Runs a step. When the step ends, calls `go`, then the callbacks of the other starts of this CLI that were requested
+--- during the step.
 ---@param step fun(cli: gemini_bridge.Cli, go: fun())
 ---@param cli gemini_bridge.Cli
 ---@param go fun()
@@ -101,7 +103,7 @@ local function run_once(step, cli, go)
   end)
 end
 
---- Asks the user about the extension or links it if necessary (see the option `extension`), then calls `go`.
+--- If necessary, asks the user about the extension or links it (see the option `extension`). Then calls `go`.
 ---@param cli gemini_bridge.Cli
 ---@param program string Program of the command line that will run.
 ---@param go fun() Called once.

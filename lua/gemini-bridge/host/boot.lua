@@ -28,9 +28,8 @@ function M.make()
   local server = options.server
   local parent = vim.uv.os_getppid()
   return {
-    -- The process that a CLI in :terminal regards as the editor: the grandparent of its shell, which is the parent of
-    -- this Neovim. If that grandparent is init, as in a container, the CLI takes the parent of its shell, which is this
-    -- Neovim.
+    -- The process that a CLI in :terminal regards as the editor: the grandparent of its shell (the parent of this
+    -- Neovim). If that grandparent is init, as in a container, the CLI takes the parent of its shell (this Neovim).
     idePid = parent > 1 and parent or vim.fn.getpid(),
     editorPid = vim.fn.getpid(),
     clis = vim.tbl_map(for_host, require("gemini-bridge.config.clis").all()),

@@ -7,7 +7,7 @@ local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/
 local bundle = root .. "/dist/gemini-bridge.cjs"
 local stamp = root .. "/dist/sources.sha256"
 
---- Added to a modification time before setting it, because the system may round the time down.
+--- Added to the modification time that the stamp gets, because the system may round the time down.
 local TIME_PRECISION_S = 0.001
 
 ---@alias gemini_bridge.BundleState "missing"|"stale"|"current"
@@ -76,7 +76,8 @@ local function look()
   elseif M.built() ~= M.hash(paths) then
     return "stale"
   end
-  -- Does not use the current time, because a source that was written during this check must stay newer than the stamp.
+  -- Sets the stamp to the time of the newest source, not to the current time, because a source that was written during
+  -- this check must stay newer than the stamp.
   vim.uv.fs_utime(stamp, newest + TIME_PRECISION_S, newest + TIME_PRECISION_S)
   return "current"
 end

@@ -24,7 +24,7 @@ local function remember(name)
   end
 end
 
---- Sets and removes the environment variables of a running bridge. `M.restore` reverts this.
+--- Called when the bridge runs: sets and removes environment variables as the host requests. `M.restore` reverts this.
 ---@param params gemini_bridge.calls.set_environment
 function M.set(params)
   clis, arguments, variables = params.clis, params.arguments, params.variables
@@ -66,7 +66,7 @@ function M.of_clis(own)
     return own[name] or vim.env[name]
   end
   return vim.tbl_extend("force", clis, own, {
-    -- Some clients read only the first of these variables, others only the second.
+    -- Sets both spellings, because some clients read only the first, others only the second.
     NO_PROXY = with_loopback(value("NO_PROXY") or value("no_proxy")),
     no_proxy = with_loopback(value("no_proxy") or value("NO_PROXY")),
   })
@@ -79,7 +79,8 @@ function M.arguments(cli)
   return arguments[cli] or {}
 end
 
---- Returns the variables that `:Gemini` sets for a CLI while the bridge runs, without those that the user has set.
+--- Returns the variables that `:Gemini` sets for a CLI while the bridge runs. Leaves out variables that the user has
+--- set.
 ---@param cli string
 ---@return table<string, string>
 function M.variables(cli)

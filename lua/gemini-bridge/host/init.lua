@@ -6,7 +6,7 @@ local M = {}
 --- Starts the bridge. Returns at once. A running bridge only writes its discovery files again.
 function M.start()
   lifecycle.start()
-  -- Loads the module that answers the host's calls now, while Node is still starting.
+  -- Loads the module for the host's calls while Node is still starting, so that the first call need not wait for it.
   vim.schedule(function()
     require("gemini-bridge.host.rpc")
   end)

@@ -126,7 +126,7 @@ local function recover(last, ended, reason)
   local waiting = { state = "starting", workspace = {}, clients = {} }
   status.set(waiting)
   vim.defer_fn(function()
-    -- If the status is another one, the user has stopped or restarted the bridge meanwhile.
+    -- If the status has been replaced, the user has stopped or restarted the bridge meanwhile.
     if status.get() == waiting then
       M.spawn()
     end
@@ -148,7 +148,7 @@ local function on_end(ended, reason)
   local last = status.get()
   clean_up()
   if vim.v.exiting ~= vim.NIL then
-    -- Neovim is exiting and has ended the process itself: this is no crash.
+    -- Neovim is exiting, and so has ended the host's process: this is no crash.
     return
   end
   if not ended.stopping then
@@ -193,7 +193,7 @@ function M.start()
   require("gemini-bridge.context.snapshot_debounce").track()
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = vim.api.nvim_create_augroup("gemini-bridge.host", {}),
-    -- Also cleans up after a host that hangs and cannot remove its discovery files itself.
+    -- Cleans up in any case, because a host that hangs cannot remove its discovery files itself.
     callback = clean_up,
   })
 end
@@ -227,7 +227,7 @@ function M.stop()
   end, STOP_TIMEOUT_MS)
 end
 
---- Whether a start is the latest one. Calls that belong to earlier starts are refused.
+--- Whether a start is the latest one. The caller refuses calls that belong to earlier starts.
 ---@param start integer
 ---@return boolean
 function M.is_current(start)
@@ -275,7 +275,8 @@ function M.on_status(new)
     return
   end
   host.stopping = true
-  -- The state becomes "stopped" only after the cleanup. For a private host, this happens when its process exits.
+  -- The state becomes "stopped" only after the cleanup in `on_end`, which for a private host runs when its process
+  -- exits.
   status.set(vim.tbl_extend("force", status.get(), { state = "stopping", error = new.error }))
   if not host.job then
     on_end(host, "stopped")

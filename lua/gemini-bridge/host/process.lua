@@ -19,7 +19,7 @@ local entry = bundle.root .. "/rplugin/node/gemini-bridge/index.js"
 ---@return string
 local function exit_reason(code, stderr)
   for _, line in ipairs(stderr) do
-    -- This line has the reason. After it, V8 prints a page of addresses.
+    -- Returns this line, because V8 prints only addresses after it.
     if vim.startswith(line, "FATAL ERROR") then
       return line
     end
@@ -69,7 +69,8 @@ end
 ---@param start integer
 ---@return string? problem
 local function spawn_shared(start)
-  -- Does not check the function with exists() first, because Neovim defines it only when it is first called.
+  -- Does not check first with exists() whether there is such a function, because Neovim defines the function only when
+  -- it is first called.
   local ok, err = pcall(vim.fn.GeminiBridgeStart, start)
   if not ok and tostring(err):find("E117", 1, true) then
     return "host = 'shared' needs the npm package neovim, :UpdateRemotePlugins and a restart; see :GeminiDoctor"
@@ -91,7 +92,7 @@ function M.watch(pid, on_exit)
     end
   end
   timer:start(WATCH_INTERVAL_MS, WATCH_INTERVAL_MS, function()
-    -- EPERM also means that the host has ended: the process id now belongs to another user's process.
+    -- Any error means that the host has ended, even EPERM: the process id then belongs to a process of another user.
     if vim.uv.kill(pid, 0) ~= 0 then
       stop()
       vim.schedule(on_exit)

@@ -89,7 +89,7 @@ end
 --- a traceback.
 ---@param name string
 ---@param params table
----@param start? integer Number of the start that the host serves. Only set by the standard host, which serves several.
+---@param start? integer Number of the start that the host serves. Omitted by a private host, which serves only one.
 ---@return { result?: any, error?: string }
 function M.call(name, params, start)
   if start and not lifecycle.is_current(start) then
@@ -107,7 +107,7 @@ function M.call(name, params, start)
   end
   local ok, result = pcall(call, params)
   if ok then
-    -- `vim.NIL` instead of nil, because an empty table would reach Node as a list.
+    -- Replaces nil by `vim.NIL`. With nil, this table would be empty, and would reach Node as a list.
     return { result = result == nil and vim.NIL or result }
   end
   return { error = scheduler.reason(result) }

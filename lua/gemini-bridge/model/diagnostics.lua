@@ -1,5 +1,5 @@
---- Selects the most severe diagnostics of files. There may be a hundred thousand diagnostics, so the work lets the
---- editor handle keys regularly, and only the selected diagnostics are sent.
+--- Selects the most severe diagnostics of files, and sends only these to the host. There may be a hundred thousand
+--- diagnostics, so the work is interrupted regularly to let the editor handle keys.
 local disk = require("gemini-bridge.disk.path")
 local published = require("gemini-bridge.model.published_diagnostics")
 local snapshot = require("gemini-bridge.context.snapshot")
@@ -43,8 +43,8 @@ local function describe(problem)
   local is_loaded = buf and vim.api.nvim_buf_is_loaded(buf)
   local line = is_loaded and vim.api.nvim_buf_get_lines(buf, diagnostic.lnum, diagnostic.lnum + 1, false)[1]
     or nil
-  -- If the file is not loaded, takes the server's column, usually in UTF-16 units: without the text, Neovim's byte
-  -- column cannot be converted.
+  -- If the file is not loaded, Neovim's byte column cannot be converted without the text. Takes the server's column
+  -- instead, which is usually in UTF-16 units.
   local exact = not is_loaded and vim.tbl_get(diagnostic, "user_data", "lsp", "range", "start", "character")
   return {
     path = path,
@@ -83,7 +83,7 @@ local function insert(first, problem, room)
   end
 end
 
---- A part of a list of diagnostics of one file, which starts at the index `from`.
+--- A part of `list`, which contains diagnostics of one file. The part starts at the index `from`.
 ---@class gemini_bridge.ProblemSlice
 ---@field path string
 ---@field order integer

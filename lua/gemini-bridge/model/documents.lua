@@ -7,11 +7,11 @@ local swapfile = require("gemini-bridge.disk.swapfile")
 
 local M = {}
 
---- Maximum size of a file that is loaded, because loading blocks the editor (bytes).
+--- Maximum size of a file that is loaded (bytes). Limited, because loading blocks the editor.
 local MAX_FILE_SIZE = 1024 * 1024
 --- Time that the user's configuration gets to attach a language server to a new buffer (milliseconds).
 local ATTACH_TIME_MS = 500
---- A hidden buffer is unloaded if there was no question about it for this time.
+--- A hidden buffer is unloaded if the model has asked no question about it for this time.
 local UNLOAD_DELAY_MS = 60000
 --- Maximum number of hidden buffers. The least recently used buffer is unloaded first.
 local MAX_HIDDEN = 100
@@ -115,13 +115,14 @@ local function read(path)
   elseif stat.size > MAX_FILE_SIZE then
     error("the file is too large to be opened in the background: ask the user to open it", 0)
   elseif reload.is_read_by_autocommand(path) then
-    -- Does not trigger the autocommand, because it may run a program, for example to list an archive.
+    -- Does not load the file, because its autocommand may run a program, for example to list an archive.
     error("only a plugin can read this file: ask the user to open it", 0)
   end
   make_room()
   local others = vim.api.nvim_list_bufs()
   local buf = vim.fn.bufadd(path)
-  -- Creates no swap file, because another Neovim would ask the user about it when it opens the file.
+  -- Creates no swap file. Otherwise, if the user opened the file in another Neovim, that Neovim would ask about the
+  -- swap file.
   swapfile.load_without(buf)
   if not vim.api.nvim_buf_is_loaded(buf) then
     error("the file cannot be opened", 0)
@@ -143,8 +144,8 @@ local function read(path)
   return buf
 end
 
---- Answers with the servers of a buffer that support a method. If there is none yet, first waits for as long as one may
---- still attach.
+--- Answers with the servers of a buffer that support a method. If there is none yet, waits until one has attached or
+--- none can be expected any more.
 ---@param buf integer
 ---@param params { method: string, line?: integer, timeout: integer }
 ---@param is_new boolean

@@ -16,7 +16,8 @@ local PAUSE_MS = 1
 --- Options that affect how a buffer is written.
 local OPTIONS = { "fileencoding", "fileformat", "endofline", "bomb", "binary" }
 
---- Answers with the data that a request for edits contains: the indentation, and the diagnostics of a line.
+--- Answers with the data that the host needs to request edits from a server: the indentation, and the diagnostics of a
+--- line.
 ---@param params gemini_bridge.questions.edit_context
 ---@param answer gemini_bridge.Answer
 function M.context(params, answer)
@@ -36,7 +37,7 @@ function M.context(params, answer)
   })
 end
 
---- Whether a file was written after a time, or does not exist.
+--- Whether a file was written after the time `since`. True if the file does not exist.
 ---@param path string
 ---@param since number Unix milliseconds.
 ---@return boolean

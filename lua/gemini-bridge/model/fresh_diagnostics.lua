@@ -6,15 +6,15 @@ local language_servers = require("gemini-bridge.model.language_servers")
 local M = {}
 
 local PULL = "textDocument/diagnostic"
---- Quick kinds of request. An answer shows that the server has processed all earlier messages.
+--- Requests that servers answer quickly. The answer shows that the server has processed all earlier messages.
 local CHEAP = { "textDocument/hover", "textDocument/documentHighlight", "textDocument/definition" }
---- If no new diagnostics arrive for this time, no more are expected. Servers may publish diagnostics in several parts.
+--- Servers may publish diagnostics in several parts. If none have arrived for this time, no further part is expected.
 local QUIET_MS = 500
---- If a server has read the newest text, reports no progress and publishes nothing for this time, no diagnostics are
---- expected from it.
+--- Time to wait for a server that has read the newest text, but reports no progress and publishes nothing. After this
+--- time, no diagnostics are expected from it.
 local SILENCE_MS = 3000
---- The same time for the case that only other files have changed. The diagnostics of this file may then be unchanged,
---- and not be published again.
+--- Shorter time to wait if only other files have changed, because the diagnostics of this file may then be unchanged,
+--- and the server may not publish them again.
 local OTHERS_SILENCE_MS = 1000
 
 --- Requests diagnostics from the servers that support such requests. Neovim handles the answers as usual.
@@ -38,8 +38,8 @@ local function pull(buf)
   end
 end
 
---- Sends a quick request to each server that publishes diagnostics without being asked. An answer shows that the server
---- has processed all changes.
+--- Sends a quick request to each server that publishes diagnostics without being asked. The answer shows that the
+--- server has processed all changes.
 ---@param buf integer
 ---@return fun(): number? read_at Time of the last answer (milliseconds). nil until all servers have answered.
 local function read(buf)
@@ -75,7 +75,7 @@ end
 --- Whether the servers that publish diagnostics without being asked have done so for the newest text.
 ---@param buf integer
 ---@param read_at number Milliseconds.
----@return boolean? # nil if the servers publish nothing. Some do not publish unchanged diagnostics again.
+---@return boolean? # nil if the servers publish nothing, for example because the diagnostics are unchanged.
 local function has_published(buf, read_at)
   if #vim.lsp.get_clients({ bufnr = buf }) == #language_servers.supporting(PULL, buf) then
     return true
@@ -93,8 +93,8 @@ local function has_published(buf, read_at)
   end
 end
 
---- Whether diagnostics for the current text were published so long ago that no more are expected. Waiting is then
---- unnecessary.
+--- Whether waiting is unnecessary: diagnostics for the current text were published so long ago that no more are
+--- expected.
 ---@param buf integer
 ---@return boolean
 local function is_old(buf)

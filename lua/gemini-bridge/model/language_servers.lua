@@ -72,8 +72,8 @@ function M.send(client, method, params, handler, buf)
     end
 end
 
---- Copies an answer, but at most `room.left` items of its lists. Counts the list items, including those left out, in
---- `room.total`.
+--- Copies an answer. All its lists together keep at most `room.left` items. Counts all items, including those left out,
+--- in `room.total`.
 ---@param value any
 ---@param room { left: integer, total: integer } Numbers of items that still fit, and of items so far.
 ---@return any
@@ -156,7 +156,8 @@ function M.request(params, answer)
     return answer(nil, "the file was closed meanwhile")
   end
   if buf and params.params.textDocument then
-    -- Uses the URI that Neovim has sent to the server, because a path may have several URIs.
+    -- Names the file by the URI that Neovim has used when it opened the file in the server, because a path may have
+    -- several URIs.
     params.params.textDocument = { uri = vim.uri_from_bufnr(buf) }
   end
   local question = { method = params.method, params = params.params, timeout = params.timeout, buf = buf }
@@ -167,7 +168,7 @@ function M.request(params, answer)
     end
     local room = { left = params.limit, total = 0 }
     local kept = within(result, room)
-    -- `vim.NIL` instead of nil, because a table without fields would be encoded as a list.
+    -- Replaces nil by `vim.NIL`. With nil, this table might be empty, and would be encoded as a list.
     answer({
       result = kept == nil and vim.NIL or kept,
       total = room.total > params.limit and room.total or nil,

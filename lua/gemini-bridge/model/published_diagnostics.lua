@@ -15,7 +15,8 @@ local published = {}
 ---@type table<integer, table<integer, vim.Diagnostic[]>>
 local diagnostics = {}
 
---- Returns a number that changes whenever one of the texts changes that the servers of a buffer know.
+--- Returns a number that identifies the versions of all texts that the servers of a buffer know. It changes whenever
+--- one of these texts changes.
 ---@param buf integer
 ---@return integer
 function M.texts_of(buf)
@@ -37,7 +38,7 @@ local function take(buf, new)
     lists[new[1].namespace] = new
     return
   end
-  -- An event without diagnostics does not tell which namespace has become empty: checks all of them.
+  -- Without diagnostics, the event does not tell in which namespace they were removed: checks all namespaces.
   for namespace in pairs(lists) do
     if next(vim.diagnostic.count(buf, { namespace = namespace })) == nil then
       lists[namespace] = nil
@@ -45,7 +46,8 @@ local function take(buf, new)
   end
 end
 
---- Starts to store diagnostics. Idempotent. Must be called early, because the times of earlier events are unknown.
+--- Starts to store diagnostics. Idempotent. Called as early as possible, because the times of events before the call
+--- are unknown.
 function M.track()
   if group then
     return
@@ -72,8 +74,8 @@ function M.track()
       end
     end,
   })
-  -- If vim.diagnostic is not loaded, there are no diagnostics. Does not load it only for this, because loading takes
-  -- 1.5 ms.
+  -- If the module vim.diagnostic is not loaded, there are no diagnostics. Does not load the module just to find this
+  -- out, because that takes 1.5 ms.
   local count = package.loaded["vim.diagnostic"] and vim.diagnostic.count() or {}
   for _, buf in ipairs(next(count) and vim.api.nvim_list_bufs() or {}) do
     diagnostics[buf] = {}

@@ -1,4 +1,5 @@
---- For the model: shows files and quickfix lists to the user without moving the focus, and reads the quickfix list.
+--- On request of the model, shows files and quickfix lists to the user without moving the focus, or reads the quickfix
+--- list.
 local documents = require("gemini-bridge.model.documents")
 local disk = require("gemini-bridge.disk.path")
 local choose_window = require("gemini-bridge.review.window.choose_window")
@@ -11,8 +12,7 @@ local M = {}
 --- Context of the model's quickfix list, by which the list is recognized.
 local CONTEXT = "gemini-bridge"
 
---- For each entry of the answer, at most this many quickfix entries are read, because entries without a file are
---- skipped.
+--- Entries without a file are skipped. To find n entries with a file, at most n times this number of entries are read.
 local CHECKED_PER_ITEM = 3
 
 --- Calls a function as soon as Neovim allows changes, and answers with its result.
@@ -97,8 +97,8 @@ function M.set_quickfix(params, answer)
     local items = vim.tbl_map(function(item)
       return { filename = item.path, lnum = item.line, col = 1, text = item.text }
     end, params.items)
-    -- Replaces an earlier list of the model. A new list for each call would push the user's own lists out of Neovim's
-    -- stack of ten lists.
+    -- Replaces the model's earlier list if there is one. A new list for each call would push the user's own lists out
+    -- of Neovim's stack of ten lists.
     local is_ours = vim.fn.getqflist({ nr = "$", context = true }).context == CONTEXT
     vim.fn.setqflist({}, is_ours and "r" or " ", {
       nr = "$", -- the end of the stack: elsewhere, a new list would remove the lists after it

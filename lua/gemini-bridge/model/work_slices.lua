@@ -3,8 +3,8 @@ local M = {}
 
 --- Duration after which a slice ends.
 local SLICE_MS = 2
---- Pause between two slices. A timer makes the pause, because scheduled functions would run before the user's keys are
---- handled.
+--- Pause between two slices. The next slice is started by a timer, because Neovim would run a scheduled function before
+--- it handles the user's keys.
 local PAUSE_MS = 1
 
 --- Calls a function with each item of a list, in slices. The first slice runs at once.

@@ -173,7 +173,8 @@ local function pull_all(timeout, done)
   finish()
 end
 
---- Returns the diagnostics of files that are not open: several lists for each path.
+--- Returns the diagnostics of files that are not open, by path. For each path, there is one list for each source: a
+--- namespace or the answer of a server.
 ---@return table<string, gemini_bridge.Problem[][]>
 function M.lists()
   local found, loaded = {}, {}

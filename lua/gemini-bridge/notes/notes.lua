@@ -18,7 +18,7 @@ local marks = {} ---@type table<integer, table<string, integer>>
 local is_loaded = false
 local last_id = 0
 
---- Returns all notes, sorted by file and line. Their line numbers are those of the last `follow_marks`.
+--- Returns all notes, sorted by file and line. To get current line numbers, call `follow_marks` first.
 ---@return gemini_bridge.Note[]
 local function sorted()
   local all = vim.tbl_values(by_id)

@@ -125,8 +125,7 @@ local function is_installed(name)
   return MODULES[name] == nil or (pcall(require, MODULES[name]))
 end
 
---- Returns the first installed picker. snacks.nvim counts only if its picker is enabled, because the picker is only one
---- of its parts.
+--- Returns the first installed picker. snacks.nvim has many parts, so it counts only if its picker is enabled.
 ---@return string
 local function choose_picker()
   return vim.iter(ORDER):find(function(name)

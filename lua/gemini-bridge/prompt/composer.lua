@@ -71,9 +71,9 @@ local function create()
       history.add(text_of(buf) or "")
     end,
   })
-  -- Replaces the built-in ZZ, because only a write from a command line can be recognized as typed by the user.
+  -- Replaces the built-in ZZ, because a write counts as the user's own only if it comes from a command line.
   vim.keymap.set("n", "ZZ", "<Cmd>xit<CR>", { buffer = buf, desc = "Send the prompt" })
-  -- A draft must not prevent Neovim from exiting.
+  -- Marks the draft as unmodified, because it must not prevent Neovim from exiting.
   vim.api.nvim_create_autocmd("ExitPre", {
     group = group,
     callback = function()
@@ -125,7 +125,8 @@ local function add(buf, text)
   vim.api.nvim_win_set_cursor(0, { last, #vim.api.nvim_buf_get_lines(buf, last - 1, last, false)[1] })
 end
 
---- Opens the prompt. Adds to its draft a reference to lines of the current buffer, then a text, if they are given.
+--- Opens the prompt. If `lines` is given, adds a reference to these lines of the current buffer to the draft. If `text`
+--- is given, adds this text after that.
 ---@param opts { text?: string, lines?: [integer, integer] } First and last line, 1-based.
 function M.open(opts)
   local parts = {}

@@ -4,8 +4,8 @@ local M = {}
 --- Maximum number of lines of an excerpt, and maximum number of bytes. Excerpts contain only whole lines.
 local MAX_LINES, MAX_BYTES = 1000, 64 * 1024
 
---- Maximum number of lines of a shell's prompt. If more lines follow the start of the last prompt, a command is
---- running.
+--- Maximum number of lines of a shell's prompt. If there are more lines from the start of the last prompt on, they
+--- contain the output of a command that is running.
 local MAX_PROMPT_LINES = 2
 
 --- A text from a buffer.
@@ -18,7 +18,7 @@ local MAX_PROMPT_LINES = 2
 ---@param buf integer
 ---@param first integer 1-based.
 ---@param last integer
----@param keep_end boolean Whether to leave out lines at the start instead of the end.
+---@param keep_end boolean Whether lines that do not fit are left out at the start, not at the end.
 ---@return gemini_bridge.Excerpt? # nil without text.
 local function cut(buf, first, last, keep_end)
   local wanted = last - first + 1
@@ -98,7 +98,7 @@ function M.of_terminal(buf)
   return found
 end
 
---- Returns the terminal that was used last, not counting terminals of CLIs.
+--- Returns the last used terminal, apart from terminals of CLIs.
 ---@return integer?
 function M.last_terminal()
   local infos = vim.tbl_filter(function(info)

@@ -38,8 +38,8 @@ local function name(word)
   return path
 end
 
---- Returns the file that an argument of a command means: a file name, `%`, `#` or `<cfile>`. If it leads to a buffer
---- that shows a proposal or a deleted file, returns the path of the file that is proposed or deleted.
+--- Returns the file that an argument of a command means: a file name, `%`, `#` or `<cfile>`. If the argument means a
+--- buffer that shows a proposal or a deleted file, returns the path of the file that is proposed or deleted.
 ---@param word string
 ---@return string? path
 ---@return string? problem

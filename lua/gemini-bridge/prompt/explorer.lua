@@ -17,8 +17,7 @@ local function at_line(line, read)
   return ok and path or nil
 end
 
---- By filetype of the explorer: a function that returns the path of the entry on a line (1-based) of the current
---- buffer.
+--- Functions that return the path of the entry on a line (1-based) of the current buffer, by filetype of the explorer.
 ---@type table<string, fun(line: integer): string?>
 local readers = {}
 
@@ -62,8 +61,8 @@ function readers.minifiles(line)
   return entry and entry.path
 end
 
---- The explorer of snacks.nvim is a picker. Its buffer contains only the visible entries, so that a line is not the
---- index of its entry.
+--- The explorer of snacks.nvim is a picker. Its buffer contains only the visible entries, and so the number of a line
+--- is not the index of its entry.
 function readers.snacks_picker_list(line)
   local snacks, buf = require("snacks"), vim.api.nvim_get_current_buf()
   local picker = vim.iter(snacks.picker.get()):find(function(candidate)

@@ -94,7 +94,7 @@ vim.api.nvim_create_autocmd("User", {
 ---@field text? string The text of the prompt.
 ---@field source? "here"|"diagnostics"|"quickfix"|"output"|"notes"|"nothing" "here": the file; in an explorer
 ---or a quickfix window, the entries; in a buffer without a file, its text. "output": the last output of a terminal.
----@field files? string[] Files to refer to instead, relative to the current directory.
+---@field files? string[] Files to refer to instead of `source`, relative to the current directory.
 ---@field lines? [integer, integer] First and last line of the current buffer, 1-based.
 ---@field submit? boolean Whether to press Enter.
 

@@ -15,7 +15,7 @@ local M = {}
 --- Also escapes commas, because they end a reference (`parseAllAtCommands`), and a final dot, because the CLI regards
 --- it as the end of a sentence.
 ---@param path string
----@param quotes? boolean Write `@"a path"` instead, for CLIs without escapes.
+---@param quotes? boolean Whether to write `@"a path"` instead, for CLIs that know no escapes.
 ---@return string
 function M.spelled(path, quotes)
   if quotes then

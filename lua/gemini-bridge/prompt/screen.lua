@@ -6,10 +6,11 @@ local M = {}
 
 --- Number of lines that are sent. Enough for the CLI's prompt, and for many empty lines below it in a tall window.
 local MAX_LINES = 300
---- Delay between a change of the screen and sending it. While the screen keeps changing, it is sent at this interval.
+--- Delay between a change of the screen and sending the screen. If the screen changes all the time, it is sent at this
+--- interval.
 local DEBOUNCE_MS = 30
---- Polling interval while the CLI waits for an external editor, because the screen does not always change when the
---- editor ends.
+--- Polling interval while the CLI waits for an external editor. Polls, because the screen does not always change when
+--- the editor ends.
 local EDITOR_INTERVAL_MS = 500
 
 --- The watched terminals, by buffer. `tick` identifies the version of the screen.
@@ -93,8 +94,8 @@ function M.type(params)
     end)
     return { typed = false }
   end
-  -- nvim_put() uses bracketed paste if the program has enabled it. It removes control characters, so tabs become blanks
-  -- first.
+  -- nvim_put() uses bracketed paste if the program in the terminal has enabled that. Because nvim_put() removes control
+  -- characters, tabs are first replaced by blanks.
   local lines = vim.split(params.paste:gsub("\t", " "), "\n", { plain = true })
   vim.api.nvim_buf_call(buf, function()
     vim.api.nvim_put(lines, "c", true, false)

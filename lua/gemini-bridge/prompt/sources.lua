@@ -107,7 +107,7 @@ function sources.here(opts)
     local lines = opts.lines or {}
     return { { path = path, first = lines[1], last = lines[2] } }
   elseif (opts.text or "") ~= "" and not opts.lines then
-    -- A prompt that has a text needs no file.
+    -- A prompt that has a text need not refer to a file.
     return {}
   end
   return excerpt_here(opts.lines), problem

@@ -27,7 +27,7 @@ local function remote_plugin()
   return {
     isDisabled = not found,
     host = found and host ~= "" and host or nil,
-    -- Neovim defines the function only when it is first called. Until then, there is only an autocommand for it.
+    -- Also checks for the autocommand, because Neovim defines the function only when it is first called.
     isRegistered = vim.fn.exists("#FuncUndefined#GeminiBridgeStart") == 1
       or vim.fn.exists("*GeminiBridgeStart") == 1,
     isInManifest = registered:find("GeminiBridgeStart", 1, true) ~= nil,
@@ -46,7 +46,7 @@ local function terminals()
   return list
 end
 
---- Returns the state of the gate for each CLI that supports a gate.
+--- Returns the state of the gate for each CLI that supports the gate. The gate makes a CLI ask before each edit.
 local function gates()
   local list = {}
   for _, cli in ipairs(require("gemini-bridge.config.clis").all()) do

@@ -18,7 +18,7 @@ local FORMS = {
   fish = function(name, value)
     return ("set -gx %s %s"):format(name, fish_quote(value))
   end,
-  -- In tmux, this affects only panes that are opened later.
+  -- This command affects only panes that are opened later.
   tmux = function(name, value)
     return ("tmux set-environment %s %s"):format(name, sh_quote(value))
   end,
@@ -31,7 +31,7 @@ local function exports(form)
   local lines = {}
   local environment = require("gemini-bridge.host.environment")
   for name, value in vim.spairs(environment.of_bridge()) do
-    -- A variable with system defaults is only for CLIs in Neovim's own terminals.
+    -- Variables for the file with system defaults are only for CLIs in Neovim's own terminals.
     if value ~= "" and not name:find("SYSTEM_DEFAULTS", 1, true) then
       lines[#lines + 1] = FORMS[form](name, value)
     end
@@ -59,7 +59,7 @@ local function remarks()
   return lines
 end
 
---- Prints the shell commands, and copies them to the unnamed register and, if there is one, to the clipboard.
+--- Prints the shell commands. Copies them to the unnamed register, and also to the clipboard if the system has one.
 ---@param form "sh"|"fish"|"tmux"
 function M.show(form)
   if require("gemini-bridge.bridge.status").get().state ~= "running" then

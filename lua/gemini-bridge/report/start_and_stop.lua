@@ -18,7 +18,7 @@ local function announce(wanted, sentence)
   vim.api.nvim_create_autocmd("User", {
     group = group,
     pattern = { "GeminiStarted", "GeminiStopped" },
-    -- Runs in the next tick: during a restart, the bridge has then already left the state "stopped".
+    -- Waits for the next tick, because during a restart, the bridge is in the state "stopped" only until then.
     callback = vim.schedule_wrap(function()
       local now = status.get()
       if said or (now.state ~= "running" and now.state ~= "stopped") then

@@ -7,7 +7,7 @@ local M = {}
 
 local is_following = false
 
---- Makes events of the plugin redraw the status lines. Does nothing if they already do.
+--- Makes Neovim redraw the status lines at each event of the plugin. Idempotent.
 local function follow_events()
   if is_following then
     return
@@ -60,8 +60,8 @@ local function connection(now)
   return text, #now.clients > 1 and status.names() or {}
 end
 
---- Adds the number of changed files to a text. A text that says no more than that the bridge is connected or waiting is
---- replaced.
+--- Adds the number of changed files to a text. If the text only says that the bridge is connected or waiting, replaces
+--- the text with the number.
 ---@param text string
 ---@param now gemini_bridge.HostStatus
 ---@return string

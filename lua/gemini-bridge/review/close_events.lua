@@ -15,10 +15,10 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Adds an autocommand for the proposal's buffer, or for all buffers if `anywhere` is true.
+--- Type of a function that adds an autocommand: for the proposal's buffer, or for all buffers if `anywhere` is true.
 ---@alias gemini_bridge.On fun(event: string, callback: fun(args: table), anywhere?: boolean)
 
---- Whether Neovim is exiting. If so, a window that closes does not mean that the user has decided.
+--- Whether Neovim is exiting. If so, a window that closes does not tell what the user has decided.
 local function is_quitting()
   return vim.v.exiting ~= vim.NIL
 end
@@ -67,10 +67,10 @@ local function reject_on_close(review, on)
     if is_quitting() then
       return
     end
-    -- Also for a review that has ended: its proposal may still be open, because the user is typing in it.
+    -- Copies the edits even if the review has ended: its proposal may still be open, because the user is typing in it.
     records.copy_edits(review)
     scheduler.next(function()
-      -- Checks later, because `:edit!` also fires BufUnload, but BufReadCmd then fills the buffer again.
+      -- Waits before checking, because `:edit!` also fires BufUnload, but BufReadCmd then fills the buffer again.
       if records.is_pending(review) and not proposal.is_loaded(review.buffers) then
         stay_pending(review)
       end
@@ -99,8 +99,8 @@ local function park_on_hide(review, on)
   end)
 end
 
---- Lets Neovim exit by `:qall` although a proposal has been edited. If `:q` would close the last window, lets it close
---- the review instead of Neovim.
+--- Lets `:qall` exit Neovim although a proposal has been edited. In the last window, makes `:q` close the review
+--- instead of exiting Neovim.
 ---@param review gemini_bridge.Review
 ---@param on gemini_bridge.On
 local function allow_quit(review, on)

@@ -67,14 +67,15 @@ local function follow_windows(review, on)
       and vim.api.nvim_get_current_buf() ~= review.buffers.original
     then
       close_windows.release_original(shown)
-      -- The original text is no longer visible, so that the proposal must show the removed lines itself.
+      -- The original text is no longer visible, and so the proposal must now show the removed lines itself.
       shown.inline = true
       hunk_updates.update(review)
     end
   end, true)
   on("WinNew", function()
     local shown, win = review.view, vim.api.nvim_get_current_win()
-    -- The user has opened another window for the original text. It is not part of the comparison: resets its options.
+    -- The user has opened another window for the original text. Resets the options of that window, because it is not
+    -- part of the comparison.
     if
       shown
       and shown.original ~= win
@@ -136,7 +137,7 @@ end
 
 ---@param review gemini_bridge.Review
 local function make(review)
-  -- An earlier call may have left buffers and listeners.
+  -- Removes what an earlier call for this review may have left.
   proposal.stop_listeners(review)
   proposal.delete_buffers(review)
   review.counted, review.hunks = nil, {}

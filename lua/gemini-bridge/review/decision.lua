@@ -21,7 +21,7 @@ local function emit(what, review)
   status.emit("GeminiDiff" .. what, data)
 end
 
---- Fires GeminiDiffOpened, but only once for each review. Scripts always get it before the event of the outcome.
+--- Fires GeminiDiffOpened once for each review: when it has opened, or at the latest before the event for its outcome.
 ---@param review gemini_bridge.Review
 function M.announce(review)
   if not review.was_announced then
@@ -41,8 +41,8 @@ local function keep_edits(review)
   records.remove(review)
 end
 
---- Whether the user's next keys are meant for the proposal: the user is in it and not in Normal mode, or has begun a
---- command, for example by an operator or a register.
+--- Whether the user's next keys are meant for the proposal: its buffer is the current one, and the user is not in
+--- Normal mode, or has typed only the beginning of a command, such as an operator or a register.
 ---@param review gemini_bridge.Review
 local function is_typing(review)
   return review.buffers ~= nil
@@ -57,8 +57,8 @@ local function after_typing(review, step)
   local listener ---@type integer?
   listener = vim.api.nvim_create_autocmd({ "SafeState", "BufEnter" }, {
     callback = function()
-      -- Checks this first, because a scheduled function makes Neovim fire SafeState again: without the check, this
-      -- would repeat endlessly.
+      -- Schedules nothing while the user is typing: a scheduled function makes Neovim fire SafeState again, so that
+      -- this would repeat endlessly.
       if is_typing(review) then
         return
       end
@@ -82,7 +82,7 @@ local function dismiss(review)
   proposal.stop_listeners(review)
   local was_inside = screen.close(review)
   proposal.delete_buffers(review)
-  -- Waits for the next tick, because Neovim is in Normal mode only then.
+  -- Waits for the next tick, because Neovim may still be leaving another mode now.
   scheduler.next(function()
     screen.show_waiting()
     if was_inside and review.decision then
@@ -114,8 +114,8 @@ local function finish(review, outcome, run, decision)
     dismiss(review)
   end
   if outcome == "Closed" and is_typing(review) then
-    -- Closes the window later. If it closed while the user is typing, the next keys would be commands in another
-    -- window.
+    -- Closes the window only when the user is no longer typing. Otherwise, the next keys would act as commands in
+    -- another window.
     after_typing(review, step)
     local name = path.display(review.filePath, 24)
     notify(("The review of %s has ended. Press <Esc>: the proposal then closes."):format(name))
@@ -123,8 +123,8 @@ local function finish(review, outcome, run, decision)
   end
   local buf = review.buffers and review.buffers.proposal or -1
   if run == scheduler.next and vim.api.nvim_buf_is_valid(buf) then
-    -- The text of the decision has already been read. Keys that are still queued must not change the proposal, because
-    -- their changes would be lost.
+    -- Makes the proposal unmodifiable until it closes. Its text has already been read for the decision, so that changes
+    -- by keys that are still queued would be lost.
     scheduler.attempt(vim.api.nvim_set_option_value, "modifiable", false, { buf = buf })
   end
   run(step)
@@ -172,7 +172,8 @@ function M.accept(review, run, force)
   if open and vim.bo[open].modified then
     reload.give_up_changes(open)
   end
-  -- The version of the file on which the user has decided. The host must not overwrite a later version.
+  -- Sends the version of the file that the user's decision is about, because the host must not overwrite a later
+  -- version.
   local payload = { id = review.id, content = content, version = path.version(review.filePath) }
   return finish(review, "Accepted", run, { "diff_accepted", payload })
 end

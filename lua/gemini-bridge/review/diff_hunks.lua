@@ -126,8 +126,8 @@ local function reach_end(review)
     and ends(review.buffers.original, last.original_from, last.original_count)
 end
 
---- Handles a difference in the final newline if it belongs to the last hunk. While that hunk is dropped, the proposal
---- ends like the original text; otherwise, it ends as proposed.
+--- If a difference in the final newline belongs to the last hunk, drops or restores it together with that hunk: while
+--- the hunk is dropped, the proposal ends like the original text; otherwise, it ends as proposed.
 ---@param review gemini_bridge.Review
 function M.follow_newline(review)
   local original, proposal = review.buffers.original, review.buffers.proposal
@@ -199,7 +199,7 @@ function M.keep(proposal, hunk)
   end
 end
 
---- Returns a function that reverts a change made by the plugin, but not the user's edits.
+--- Returns a function that reverts a change made by the plugin, and keeps all edits of the user.
 ---@param buf integer
 ---@param first integer Row of the first changed line, 0-based.
 ---@param before string[] Lines before the change.
@@ -210,7 +210,7 @@ local function undo_of(buf, first, before, lines)
     return vim.api.nvim_buf_call(buf, vim.fn.undotree).seq_cur
   end
   local changed = undo_state()
-  -- The extmark is on the line above the change, because that line remains when the user edits the lines below.
+  -- The extmark is on the line above the change, because the changed lines themselves may be deleted by the user.
   local above = first > 0
     and vim.api.nvim_buf_set_extmark(buf, dropped, first - 1, 0, { right_gravity = false })
 

@@ -74,7 +74,8 @@ function M.take_over()
     if pid and vim.uv.kill(pid, 0) ~= 0 then
       private_file.expire(file_of(pid))
       local found = private_file.read_list(file_of(pid), is_draft)
-      -- Another Neovim may read the same drafts now. Only the Neovim that deletes the file takes them over.
+      -- Another Neovim may be reading the same drafts now. Only the one that succeeds in deleting the file takes them
+      -- over.
       if vim.uv.fs_unlink(file_of(pid)) then
         vim.list_extend(drafts, found)
       end

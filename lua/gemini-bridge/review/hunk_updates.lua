@@ -8,7 +8,7 @@ local winbar = require("gemini-bridge.review.window.winbar")
 
 local M = {}
 
---- Delay from the first change of the text until the hunks are counted.
+--- Delay between a change of the text and counting the hunks. Further changes do not extend the delay.
 local COUNT_DELAY_MS = 50
 
 --- Updates hunks, marks and winbar at once.
@@ -29,7 +29,7 @@ function M.update(review)
   winbar.update(review)
 end
 
---- Soon after each change of a buffer, updates hunks, marks, winbar and the copy of the edited text.
+--- Listens to a buffer. Soon after each change, updates hunks, marks, winbar and the copy of the edited text.
 ---@param review gemini_bridge.Review
 ---@param buf integer
 function M.follow(review, buf)
@@ -41,7 +41,8 @@ function M.follow(review, buf)
     M.update(review)
   end, COUNT_DELAY_MS)
   local function changed()
-    -- Stops listening when the review has ended, except to the proposal, because the user may still be typing into it.
+    -- When the review has ended, stops listening to the original buffer, but not to the proposal, because the user may
+    -- still be typing into it.
     if not records.is_pending(review) and buf ~= review.buffers.proposal then
       return true
     end

@@ -60,7 +60,8 @@ local function layout(hunk, win)
   return context, math.max(math.min(removed, height - added), 0)
 end
 
---- Scrolls so that removed lines above the first line are visible. By default, Neovim hides virtual lines there.
+--- If lines were removed above the first line, scrolls so that they are visible. By default, Neovim hides virtual lines
+--- there.
 ---@param review gemini_bridge.Review
 local function reveal_top(review)
   local first, view = review.hunks[1], review.view

@@ -59,7 +59,7 @@ local function step(review, direction)
 end
 
 --- Reverts the last keep or drop of a hunk.
----@param steps (fun(): boolean)[] Functions that revert the steps, the last step at the end.
+---@param steps (fun(): boolean)[] Functions that revert one step each. The latest step comes last.
 local function undo(steps)
   local last = table.remove(steps)
   if not last then

@@ -8,12 +8,12 @@ local M = {}
 
 local keys = vim.api.nvim_create_namespace("gemini-bridge.series")
 
---- Set when no review is pending after a decision, because the CLI may propose its next change soon: where the user
---- then was, and the keys that are disabled there.
+--- Set while the next proposal of a CLI is expected, that is, after a decision if no other review is pending. Contains
+--- the window and buffer where the user was after the decision, and the keys that are disabled in that buffer.
 ---@type { client: string, win: integer, buf: integer, mapped: string[] }?
 local expected
 
---- Stops waiting for a review, so that the focus does not move any more.
+--- Stops waiting for the next review: when it opens, the focus does not move to it.
 local function stop()
   vim.on_key(nil, keys)
   for _, key in ipairs(expected and expected.mapped or {}) do
@@ -33,8 +33,8 @@ local function on_key(_, typed)
   end
 end
 
---- Disables the keys that accept and reject, if the buffer is a terminal. Otherwise, if the user pressed "\a" before
---- the next proposal appears, "a" would start Terminal mode, and the CLI would get the keys after it.
+--- Disables the keys that accept and reject if the buffer is a terminal. Without this, if the user typed "\a" before
+--- the next proposal appeared, the "a" would start Terminal mode, and all further keys would go to the CLI.
 ---@param buf integer The current buffer.
 ---@return string[] mapped
 local function disable_keys(buf)
@@ -45,7 +45,7 @@ local function disable_keys(buf)
   for _, name in ipairs({ "accept", "reject" }) do
     local key = config.get().diff.keys[name]
     if key and vim.fn.maparg(key, "n", false, true).buffer ~= 1 then
-      -- Not <Nop>, because Neovim would then wait for another key, and show nothing meanwhile.
+      -- <Ignore> instead of <Nop>, because after <Nop> Neovim would wait for another key, and show nothing meanwhile.
       vim.keymap.set("n", key, "<Ignore>", { buffer = buf, desc = "No pending proposal" })
       mapped[#mapped + 1] = key
     end

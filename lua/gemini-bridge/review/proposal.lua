@@ -38,8 +38,8 @@ local function create(name, bytes, buftype)
   return buf
 end
 
---- Creates a buffer with a copy of the file. Does not load the file itself, because that could ask about a swap file,
---- and run other plugins. The copy is not modifiable, because edits would have no effect.
+--- Creates a buffer with a copy of the file. Does not load the file itself, because loading it could make Neovim ask
+--- about a swap file, and would run other plugins. The copy is not modifiable, because edits would have no effect.
 ---@param id integer
 ---@param file string Absolute path.
 ---@return integer buf
@@ -72,8 +72,8 @@ function M.buffers(review)
   }
 end
 
---- Returns the file type of the user's buffer of the file. If there is none, returns the file type that Neovim detects,
---- without regard to a modeline in the proposal.
+--- Returns the file type of the user's buffer of the file. If there is none, returns the file type that Neovim detects.
+--- Ignores a modeline in the proposal.
 ---@param review gemini_bridge.Review
 ---@return string # Empty if there is none.
 local function filetype(review)
@@ -102,8 +102,8 @@ local function set_filetype(buf, name)
   vim.bo[buf].buftype, vim.bo[buf].modifiable = buftype, modifiable
 end
 
---- Whether the proposal's buffer still has its text. |:bdelete| unloads the buffer and clears its variables
---- and options.
+--- Whether the proposal's buffer still has its text. |:bdelete| removes the text, and it stays lost even if the buffer
+--- is loaded again. Recognizes this by the buffer's variables, which |:bdelete| clears, too.
 ---@param buffers gemini_bridge.ReviewBuffers
 ---@return boolean
 function M.is_loaded(buffers)

@@ -30,7 +30,7 @@ local M = {}
 ---@field is_replaced? boolean The CLI has replaced a text that the user had already seen.
 ---@field replaced string[] Texts edited by the user and then replaced by the CLI.
 ---@field delivered? string Text that the CLI or the host has received at the end.
----@field make fun() Creates the buffers and their listeners; again if the buffers were deleted.
+---@field make fun() Creates the buffers and their listeners. Called again if the buffers were deleted.
 ---@field buffers? gemini_bridge.ReviewBuffers Absent until buffers can be created.
 ---@field written? table |text.state()| of the proposal's buffer with the unedited text; nil before the buffer has it.
 ---@field unloaded? string Copy of the user's text, in case the buffer is unloaded.
@@ -39,7 +39,7 @@ local M = {}
 ---@field newline_follows? boolean Whether the final newline belongs to the last hunk.
 ---@field counted? integer[] 'changedtick' of both buffers when the hunks were counted.
 ---@field group? integer Autocommands of the buffers.
----@field stops fun()[] Disposals of the buffers' listeners.
+---@field stops fun()[] Functions that remove the buffers' listeners.
 
 ---@class gemini_bridge.Baseline
 ---@field buf integer
@@ -57,7 +57,7 @@ local records = {}
 --- Pending reviews, oldest first.
 ---@type gemini_bridge.Review[]
 local pending = {}
---- Number of reviews that have ended since the list of pending reviews was last empty.
+--- Number of reviews that have ended while others were still pending. Starts at 0 again when none is pending.
 local ended = 0
 
 --- Returns the pending reviews, oldest first.
@@ -155,7 +155,7 @@ function M.content(review)
   if not review.written then
     return review.proposed
   end
-  -- The buffer does not have the user's text if it was deleted, even if `:edit #` has filled it again.
+  -- If the buffer was deleted, it no longer has the user's text, even if `:edit #` has loaded it again.
   if not proposal.is_loaded(review.buffers) then
     return review.unloaded or review.proposed
   end
@@ -172,7 +172,8 @@ function M.copy_edits(review)
   review.unloaded = content ~= review.proposed and content or nil
 end
 
---- Returns the user's texts that are stored only in the review.
+--- Returns the texts that the user has edited and that would be lost with this review: the current text, and earlier
+--- ones that the CLI has replaced. After a decision: only the accepted text.
 ---@param review gemini_bridge.Review
 ---@return string[]
 function M.edits(review)
@@ -190,8 +191,8 @@ function M.edits(review)
   end, texts)
 end
 
---- Returns the user's texts that would be lost if Neovim exited now. This includes reviews that have ended, but are
---- still open because the user is typing, and decisions that were not delivered.
+--- Returns the texts edited by the user that would be lost if Neovim exited now. This includes reviews that have ended,
+--- but are still open because the user is typing, and decisions that were not delivered.
 ---@return gemini_bridge.Draft[]
 function M.unsaved()
   local texts = {}

@@ -77,7 +77,7 @@ function M.read_accepted(params)
   return { content = review.decision[2].content }
 end
 
---- Handles the host's report that a review is stale or no longer stale.
+--- Called when the host reports that a review has become stale (the file has changed), or is no longer stale.
 ---@param params gemini_bridge.calls.diff_update
 function M.update(params)
   staleness.update(open_review(params.id), params.stale)
@@ -95,7 +95,8 @@ local TEXTS = {
 function M.close(params)
   local review = open_review(params.id)
   local content = records.content(review)
-  -- The CLI receives the text ("cli") or has already written it ("written"), so the user's edits are not lost.
+  -- With the reason "cli", the CLI receives the text; with "written", it has already written the text. In both cases,
+  -- the user's edits are not lost.
   local is_delivered = params.reason == "cli" or params.reason == "written"
   decision.close(review, is_delivered and content or nil)
   local text = TEXTS[params.reason]

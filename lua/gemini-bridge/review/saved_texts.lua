@@ -1,6 +1,7 @@
---- Saves the user's texts when their reviews end: each in a buffer, and in a file that only the user can read. Each
---- text has its own file, because several Neovims may end at the same time. `:edit` with the name of the buffer
---- restores a text for a week, also in a later Neovim.
+--- Saves the texts that would be lost when a review ends: proposals that the user has edited or accepted, but that were
+--- not delivered. Saves each text in a buffer, and in a file that only the user can read. Each text has its own file,
+--- because several Neovims may end at the same time. For a week, `:edit` with the name of the buffer restores the text,
+--- also in a later Neovim.
 local drafts = require("gemini-bridge.review.drafts")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
@@ -84,7 +85,8 @@ local function save_edits(kept, buf)
   end
 end
 
---- Fills a buffer with a saved text.
+--- Fills a buffer with a saved text, and saves the user's later edits of the buffer. Once the user has deleted the
+--- buffer, `restore` no longer opens the text.
 ---@param buf integer
 ---@param kept gemini_bridge.KeptText
 local function fill(buf, kept)
@@ -118,8 +120,8 @@ end
 ---@param kept gemini_bridge.KeptText
 ---@return string
 local function buffer_name(kept)
-  -- Replaces characters that |:edit| would expand. The changed name does no harm, because only the id identifies the
-  -- text.
+  -- Replaces characters that |:edit| would expand. Changing the file name does no harm, because `M.read` finds the text
+  -- by its id.
   return PREFIX .. kept.id .. "/" .. vim.fs.basename(kept.path):gsub("[^%w._\128-\255-]", "_")
 end
 

@@ -36,8 +36,8 @@ function M.park(review)
   M.close(review)
 end
 
---- Returns the windows of a pending review. Parks the review first if its windows are gone: closing them with
---- |:noautocmd| fires no event.
+--- Returns the windows of a pending review, or nil if it has none. Parks the review first if the user has closed its
+--- windows with |:noautocmd|, because then no event has done so.
 ---@param review gemini_bridge.Review
 ---@return gemini_bridge.View?
 local function windows(review)
@@ -47,8 +47,8 @@ local function windows(review)
   return review.view
 end
 
---- Whether the current tab page already shows a review. With a second review, Neovim would compare all four windows
---- with each other.
+--- Whether the current tab page has no room for another review, because it already shows one: Neovim would compare all
+--- four windows with each other. Always false for the layout `tab`, which opens a new tab page.
 local function is_taken()
   local tab = vim.api.nvim_get_current_tabpage()
   return config.get().diff.layout ~= "tab"
@@ -77,7 +77,7 @@ local function show(review)
   proposal.replace_wiped_original(review)
   local ok, opened = pcall(open_windows.open, review.buffers, config.get().diff.layout)
   if not ok then
-    -- This tab page may have no room for more windows. Tries a new tab page.
+    -- Tries a new tab page, because the current one may have no room for more windows.
     ok, opened = pcall(open_windows.open, review.buffers, "tab")
   end
   if not ok then
@@ -121,7 +121,7 @@ function M.enter(review)
     if not shown or here == shown.proposal then
       return
     end
-    -- The user may have split the proposal's window and closed the first of the two windows.
+    -- Goes to another window of the proposal if the user has split the first one and then closed it.
     local win = vim.api.nvim_win_is_valid(shown.proposal) and shown.proposal
       or vim.fn.win_findbuf(review.buffers.proposal)[1]
     shown.origin = here

@@ -13,7 +13,7 @@ local M = {}
 --- Debounce delay after the user's last edit, before the buffer is compared. Comparing at each edit would be too slow.
 local COMPARE_DELAY_MS = 200
 
---- Maximum size of a text that is read before the host gets its answer. A longer text is read afterwards.
+--- Maximum size of a text that is read at once, before the host gets its answer. A longer text is read one tick later.
 local MAX_BLOCKING_BYTES = 256 * 1024
 
 --- Watches the user's own buffer of the file. Does nothing if the review shows a copy instead.
@@ -32,8 +32,8 @@ function M.watch(review)
     if not (records.is_pending(review) and vim.api.nvim_buf_is_loaded(buf)) then
       return
     end
-    -- An unmodified buffer needs no comparison, because the host watches the disk. If a long text was edited before it
-    -- was read, there is no baseline: then any modified buffer counts as edited.
+    -- An unmodified buffer does not count as edited: the host notices when its file changes on disk. The baseline is
+    -- missing if the user edited a long text before it was read. Then, any modified buffer counts as edited.
     local first = review.baseline
     local now = vim.bo[buf].modified and (not first or text.read(buf) ~= first.bytes)
     if now ~= edited then

@@ -1,7 +1,7 @@
 --- Converts the text of a proposal to a buffer and back, byte for byte.
 ---
---- If each LF follows a CR, the text has CRLF line breaks, and its lines contain no CR: so a CRLF file and an LF
---- proposal differ only where their text differs. In all other texts, CRs stay in the lines.
+--- If each LF follows a CR, the line breaks are CRLF, and the lines contain no CR. Thus, comparing a CRLF file with an
+--- LF proposal shows only differences of their text. In all other texts, CRs stay in the lines.
 local M = {}
 
 local BOM = "\239\187\191"
@@ -53,7 +53,8 @@ function M.ends_a_line(bytes)
   return bytes == "" or bytes == BOM or vim.endswith(bytes, "\n")
 end
 
---- Whether a buffer contains no bytes. A buffer with one empty line may contain one byte: the line break.
+--- Whether a buffer contains no bytes. Counts them, because a buffer with one empty line may contain one byte: the line
+--- break.
 ---@param buf integer
 ---@return boolean
 function M.is_empty(buf)
@@ -64,7 +65,7 @@ function M.is_empty(buf)
     end)
 end
 
---- Whether Neovim would write each line followed by a line feed, and nothing else.
+--- Whether Neovim would write the buffer as lines that each end in a line feed, without a byte order mark.
 ---@param buf integer
 ---@return boolean
 function M.is_plain(buf)

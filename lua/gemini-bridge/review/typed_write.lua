@@ -1,8 +1,8 @@
 --- Distinguishes a `:w` that the user typed from the writes of auto-save plugins, `:wall` and 'autowrite'.
 ---
 --- A write counts as typed if the user has just entered a write command in the proposal, or typed a mapping to such a
---- command. A write by an auto-save plugin comes from an autocommand, a function or a timer: either the user has
---- entered no command just before, or |<stack>| contains more than the write itself.
+--- command. A write by an auto-save plugin comes from an autocommand, a function or a timer. It is recognized because
+--- either the user has entered no command just before, or |<stack>| contains more than the write itself.
 local command_line = require("gemini-bridge.editor.command_line")
 local notify = require("gemini-bridge.notify")
 local scheduler = require("gemini-bridge.editor.scheduler")
@@ -22,8 +22,8 @@ local LUA = "\128\253g"
 --- Full names of the commands that accept a proposal.
 local WRITES = { write = true, wq = true, xit = true, exit = true, update = true }
 
---- Whether a command with these arguments writes to the buffer's own file: they contain no name, or that of the buffer,
---- such as `%`. Ignores options such as `++ff=unix`.
+--- Whether a command with these arguments writes to the buffer's own file. True if the arguments contain no file name,
+--- or the buffer's own name, also in the form `%`. Ignores options such as `++ff=unix`.
 ---@param args string
 local function is_own_name(args)
   local name = args:gsub("%+%+%S+%s*", "")
@@ -40,7 +40,7 @@ local function find_write(commands)
   return write and { bang = write.bang }
 end
 
---- Implements `:w {name}`: writes lines of the proposal to another file. The review continues.
+--- Implements `:w {name}`: writes the proposal, or a range of its lines, to another file. The review continues.
 ---@param buf integer
 ---@param name string
 local function write_copy(buf, name)
@@ -50,8 +50,8 @@ local function write_copy(buf, name)
     bytes = table.concat(vim.api.nvim_buf_get_lines(buf, first - 1, last, true), "\n") .. "\n"
   end
   local lines = vim.split(bytes, "\n", { plain = true })
-  -- |writefile()| expects each NUL byte as a line break within a line. It raises an error if the file cannot be
-  -- written.
+  -- Replaces NUL bytes by line breaks, because |writefile()| writes each line break within a line as a NUL byte. It
+  -- raises an error if the file cannot be written.
   vim.fn.writefile(
     vim.tbl_map(function(line)
       return (line:gsub("%z", "\n"))
@@ -61,7 +61,8 @@ local function write_copy(buf, name)
   )
 end
 
---- Messages for commands that do not accept or send the text.
+--- Messages that tell the user why a command has not accepted the proposal (or, in a prompt buffer, not sent the
+--- prompt).
 ---@class gemini_bridge.WriteMessages
 ---@field renamed string After `:file` and `:saveas`.
 ---@field mapped string After a mapping that is not recognized as a write command.
@@ -84,7 +85,7 @@ local function keep_name(buf, name, message)
     return
   end
   for _, other in ipairs(vim.api.nvim_list_bufs()) do
-    -- |:saveas| leaves another buffer with the old name.
+    -- Deletes the buffer to which |:saveas| has given the old name.
     if other ~= buf and vim.api.nvim_buf_get_name(other) == name then
       vim.cmd(("noautocmd bwipeout! %d"):format(other))
     end
@@ -102,7 +103,7 @@ end
 function M.watch(buf, group, accept, messages)
   messages = messages or PROPOSAL
   local name = vim.api.nvim_buf_get_name(buf)
-  --- Write command that the user has entered, and that Neovim has not run yet.
+  --- The write command that the user has just entered, until Neovim runs it.
   local typed_write ---@type gemini_bridge.TypedWrite?
 
   ---@param this? gemini_bridge.TypedWrite
@@ -125,7 +126,7 @@ function M.watch(buf, group, accept, messages)
     end)
   end
 
-  --- Whether the user has typed a mapping that may write this buffer or all buffers.
+  --- True for one tick after the user has typed a mapping that may write this buffer or all buffers.
   local by_mapping = false
   local function note_mapping()
     by_mapping = true
@@ -135,8 +136,8 @@ function M.watch(buf, group, accept, messages)
   end
 
   local command = vim.keycode("<Cmd>")
-  --- Last keys that the user typed. If they are a mapping, |vim.on_key()| then reports the keys of its right side one
-  --- by one.
+  --- The keys that the user typed last. Stored because |vim.on_key()| reports the keys of a mapping's right side one by
+  --- one, and the typed keys only together with the first of them.
   local last ---@type { typed: string, mode: string }?
   local keys = vim.on_key(function(key, typed)
     if vim.api.nvim_get_current_buf() ~= buf then
@@ -172,7 +173,8 @@ function M.watch(buf, group, accept, messages)
   on("BufWriteCmd", function(args)
     local this = user_action.is_direct() and typed_write or nil
     typed_write = nil
-    -- A typed `:w` accepts the proposal even if `args.file` differs from the name, as after `:saveas` or `:file`.
+    -- A typed `:w` accepts the proposal even if `args.file` differs from the buffer's name, as after `:saveas` or
+    -- `:file`.
     if not this and args.file ~= name then
       return write_copy(buf, args.file)
     end

@@ -10,9 +10,9 @@ local M = {}
 local program ---@type string?
 
 --- Creates the editor program in a temporary folder. Its path must contain no blanks, because Gemini CLI splits the
---- command at blanks, whereas Qwen Code does not. The path must not contain "vi" or "nvim" either, because Gemini CLI
---- would then stop drawing while the editor runs. The folder of the plugin and Neovim's own temporary folder usually
---- contain "nvim".
+--- command at blanks. (Qwen Code does not.) The path must not contain "vi" or "nvim" either, because Gemini CLI would
+--- then stop drawing while the editor runs. Therefore, neither the folder of the plugin nor Neovim's own temporary
+--- folder will do: their paths usually contain "nvim".
 ---@return string? path nil if the program cannot be executed.
 local function editor()
   if program and vim.fn.executable(program) == 1 then
@@ -99,8 +99,8 @@ local function hide_float(win, hide)
   end
 end
 
---- Time that a CLI gets to read the edited text. Other text must not be typed into the CLI during this time, because
---- the edited text would replace it.
+--- Time that a CLI gets to read the edited text. During this time, nothing else may be typed into the CLI's prompt,
+--- because the edited text would replace it.
 local READ_TIME_MS = 1000
 
 --- Number of texts that are being edited, or that a CLI may still be reading.
@@ -157,8 +157,8 @@ local function edit(path, channel)
   })
 end
 
---- Opens a file that the user edits for a CLI. If the user is in a terminal, the focus moves to the file, and later
---- back to the terminal.
+--- Opens a file that a CLI asks the user to edit. If the user is in a terminal, the focus moves to the file, and
+--- returns to the terminal when the user has finished.
 ---@param path string
 ---@param channel integer Channel of the editor program, which is closed when the user has finished.
 function M.open(path, channel)

@@ -3,7 +3,8 @@
 --- usage: nvim -l external_editor_client.lua {servername} [options …] {file}
 local server, path = _G.arg[1], _G.arg[#_G.arg]
 
---- Polling interval for detecting the end of the other Neovim.
+--- Polling interval for checking whether the other Neovim has closed the channel, because the user has finished or
+--- Neovim has ended.
 local POLL_INTERVAL_MS = 100
 
 local channel = vim.fn.sockconnect(server:find("^[^/]*:%d+$") and "tcp" or "pipe", server, { rpc = true })

@@ -68,7 +68,7 @@ function M.attach(buf)
   --- exist again.
   ---@type table<integer, { view: vim.fn.winsaveview.ret, is_lost: boolean }>
   local scrolled = {}
-  -- If the user goes to another window of the same buffer, WinLeave fires, but not BufLeave.
+  -- Both events are needed: if the user goes to another window of the same buffer, WinLeave fires, but not BufLeave.
   on({ "BufLeave", "WinLeave" }, function()
     followed = M.is_following()
     local win = vim.api.nvim_get_current_win()

@@ -4,7 +4,8 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Watches the windows of a terminal until its buffer is wiped.
+--- Hides the floats of a terminal when the user enters a review. Shows them again when the user enters the terminal, or
+--- when the review ends.
 ---@param buf integer
 function M.watch(buf)
   local hidden = {} ---@type integer[]

@@ -61,7 +61,7 @@ local function missing(program, cli)
   return ("%s cannot be run: check the option %s"):format(program, option or ("clis.%s.cmd"):format(cli.name))
 end
 
---- Returns what a terminal runs: the command line, from the options and `args`, and the directory.
+--- Returns what a terminal runs: a command line, made from the options and `args`. Also returns the directory.
 ---@param name string
 ---@param args string[]
 ---@param cli_name? string
@@ -90,11 +90,11 @@ function M.spec(name, args, cli_name)
   }
 end
 
---- Makes a shell the parent of the program. With the program as its only command, the shell would replace itself by the
---- program.
+--- Runs the program as a child of a shell. Without `exit $?`, the program would be the shell's last command, and the
+--- shell would replace itself by the program.
 local SHELL = { "sh", "-c", '"$@"; exit $?', "sh" }
 
---- Providers that run the program as a descendant of Neovim, so that a CLI can find Neovim's process.
+--- Providers that run the program as a descendant of Neovim. A CLI can then find Neovim's process among its ancestors.
 local OWN_PROVIDERS = { "native", "snacks" }
 
 --- Adds arguments directly after the program, so that the user's arguments come last and take precedence. Does not add
@@ -127,7 +127,8 @@ function M.complete(spec)
     env = vim.tbl_extend("force", env, needs)
   end
   env = vim.tbl_extend("force", env, environment.variables(spec.cli))
-  -- The program is found by PATH, and the discovery file by TMPDIR: both must be Neovim's, even in a tmux pane.
+  -- Sets both variables, because a tmux pane may have other values than Neovim: the program is found by PATH, and the
+  -- discovery file by TMPDIR.
   env.PATH, env.TMPDIR = vim.env.PATH, vim.env.TMPDIR
   -- If a desktop has started Neovim, SHLVL is not set. The bash of each hook would then take itself for a remote login
   -- and read ~/.bashrc, and the CLI would show what ~/.bashrc prints.

@@ -29,7 +29,8 @@ function View:resume()
   if self.scroll then
     vim.fn.winrestview(self.scroll)
   elseif self.insert and vim.bo[self.buf].buftype == "terminal" then
-    -- Waits one tick: the user may be moving through this window to another one.
+    -- Waits one tick before starting Terminal mode, because the user may only be moving through this window to another
+    -- one.
     scheduler.next(function()
       local is_here = vim.api.nvim_get_current_win() == win and vim.api.nvim_get_current_buf() == self.buf
       if is_here and not focus.is_moving() then
@@ -157,8 +158,8 @@ function View:close()
   end
 end
 
---- Gives the buffer a short name, unless another buffer has that name. Neovim keeps the old name in a new unlisted
---- buffer, which is deleted.
+--- Gives the buffer a short name, unless another buffer has that name. Deletes the unlisted buffer that Neovim creates
+--- for the old name.
 ---@param buf integer
 ---@param name string
 local function set_name(buf, name)
@@ -192,7 +193,7 @@ function View:start(spec)
   local win = vim.fn.win_findbuf(self.buf)[1]
   vim.bo[self.buf].modifiable = true
   local ok, job
-  -- The current window determines the size of a new terminal. Therefore, runs in the terminal's window.
+  -- Starts the program in the terminal's window, because a new terminal gets the size of the current window.
   if win then
     ok, job = pcall(vim.api.nvim_win_call, win, run)
   else
@@ -237,8 +238,8 @@ function M.new(place, buf)
     end,
   })
   on("BufEnter", function()
-    -- When another window is closed, Neovim, not the user, chooses this window. The user's next keys may not be meant
-    -- for the CLI.
+    -- If Neovim enters this window because another one was closed, does not start Terminal mode: the user has not
+    -- chosen this window, and may not mean the next keys for the CLI.
     if not is_closing then
       view:resume()
     end

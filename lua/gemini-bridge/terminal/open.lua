@@ -74,7 +74,7 @@ local function run(terminal, spec, obstacle)
   elseif view.pane then
     terminals.take_pane(terminal, view.pane, view.pid)
   else
-    -- The program runs outside Neovim and tmux: the list contains only terminals that can be shown and hidden.
+    -- Removes the terminal from the list, because a program outside Neovim and tmux can be neither shown nor hidden.
     terminals.forget(terminal)
   end
 end

@@ -97,7 +97,7 @@ local function snacks_view()
   return view
 end
 
---- Finds running programs of ended Neovims that this Neovim can take over.
+--- Finds programs that this Neovim can take over: they are still running although their Neovim has ended.
 ---@return table<string, gemini_bridge.PaneView> # By terminal name.
 function M.left_behind()
   if config.get().terminal.provider ~= "tmux" then

@@ -31,7 +31,7 @@ local function check(lines)
   return is_refused
 end
 
---- Watches a terminal until the user was told.
+--- Searches a terminal after each change, until the user was told.
 ---@param buf integer
 function M.watch(buf)
   local is_told = false

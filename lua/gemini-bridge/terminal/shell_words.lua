@@ -11,7 +11,7 @@ local function double_quoted(text)
   repeat
     local stop = text:find('["\\]', at)
     if stop and text:sub(stop, stop) == '"' then
-      -- Removes only backslashes that escape a character. Before any other character, a backslash stands for itself.
+      -- Removes only backslashes before characters that they escape. Other backslashes stand for themselves.
       return text:sub(2, stop - 1):gsub('\\(["\\$`])', "%1"), text:sub(stop + 1)
     end
     at = stop and stop + 2

@@ -71,11 +71,12 @@ vim.api.nvim_create_autocmd("User", {
   group = group,
   pattern = "GeminiDisconnected",
   callback = function(args)
-    -- Only CLIs that lost the host matter here. While the host runs, the CLI itself has disconnected.
+    -- Only CLIs that lost the host matter here. If the host still runs, it was the CLI that disconnected.
     if status.get().state == "running" or args.data.interrupted then
       return
     end
-    -- If it is not known in which terminal the CLI runs, marks all terminals with a CLI of this name.
+    -- Marks the terminal of the CLI as lost. If that terminal is not known, marks all terminals with a CLI of this
+    -- name.
     local name, cli = args.data.terminal, args.data.cli
     for _, terminal in ipairs(terminals) do
       terminal.lost = terminal.lost or terminal.name == name or not name and terminal.cli == cli
@@ -137,7 +138,7 @@ function M.add(terminal)
 end
 
 --- First character of the title that Gemini CLI sets while it waits for a prompt (0.61.0, `computeTerminalTitle`). With
---- `ui.dynamicWindowTitle` off, Gemini CLI does not set it.
+--- `ui.dynamicWindowTitle` off, Gemini CLI does not set this title.
 local READY_TITLE = "◇"
 
 --- Tells the host when the CLI begins to wait for a prompt. Hooks are not enough, because no hook reports that the user
@@ -162,7 +163,7 @@ local function watch_title(terminal)
   vim.b[buf].gemini_titled = nil
 end
 
---- Sets the buffer of a terminal whose program was started.
+--- Called when the program of a terminal was started in a buffer. Records and watches the buffer and the process.
 ---@param terminal gemini_bridge.Terminal
 ---@param buf integer
 function M.take_buffer(terminal, buf)
@@ -190,7 +191,7 @@ function M.take_buffer(terminal, buf)
   })
 end
 
---- Sets the pane of a terminal whose program was started.
+--- Called when the program of a terminal was started in a tmux pane. Records the pane and the process.
 ---@param terminal gemini_bridge.Terminal
 ---@param pane string
 ---@param pid integer

@@ -16,7 +16,7 @@ local OPTION = "@gemini_bridge"
 --- A script for `sh` that marks its pane, keeps the pane open after a failure, and runs the program. (tmux before 3.3
 --- does not support `remain-on-exit failed`; the error is ignored.) Gemini CLI ignores the hangup signal when its pane
 --- is killed. Therefore, a guard in the background waits until the pane's terminal is gone, and then ends the program's
---- process group. The guard belongs to this group, and so ignores TERM.
+--- process group. The guard ignores TERM, because it belongs to this group itself.
 local RUN = [[
 tmux set-option -p -t "$TMUX_PANE" "$1" "$2" \; set-option -p -t "$TMUX_PANE" remain-on-exit "$3" 2>/dev/null
 while true </dev/tty; do sleep 1; done 2>/dev/null | sh -c "trap '' TERM; $4" sh $$ >/dev/null 2>&1 &
@@ -104,8 +104,8 @@ function View:start(spec)
   if not vim.env.TMUX_PANE then
     return 'provider = "tmux" needs a Neovim that runs in tmux'
   end
-  -- Passes the command by standard input, because it contains the bridge's token: other users can read the arguments of
-  -- a process.
+  -- Passes the command by standard input, not as arguments, because it contains the bridge's token, and other users can
+  -- read the arguments of a process.
   local output, problem = tmux({ "source-file", "-" }, opening(spec, self.place, self.enter))
   if not output then
     return problem
@@ -114,7 +114,8 @@ function View:start(spec)
   self.pane, self.pid = id, tonumber(pid)
 end
 
---- Whether the program is running and its pane exists. After a pane is killed, its program runs on for a moment.
+--- Whether the program is running and its pane exists. Both are checked, because a program runs on for a moment after
+--- its pane was killed.
 ---@return boolean
 function View:is_alive()
   if not process.is_alive(self.pid) then
@@ -137,7 +138,7 @@ function View:show(enter)
   end
 end
 
---- Does nothing: the plugin does not hide panes, which users zoom and move with the keys of tmux.
+--- Does nothing, because users zoom and move panes with the keys of tmux.
 function View.hide() end
 
 --- Always false: this is called while the user types into Neovim, so the pane cannot have the focus.
@@ -159,7 +160,8 @@ function M.new(place)
   return setmetatable({ place = place, enter = true }, View)
 end
 
---- Finds the panes of this tmux session that a Neovim has opened for a directory before it exited.
+--- Finds the panes of this tmux session whose programs are still running although their Neovim has exited. Returns only
+--- panes that were opened for the directory `cwd`.
 ---@param place gemini_bridge.Place
 ---@param cwd string
 ---@return table<string, gemini_bridge.PaneView> # By terminal name.

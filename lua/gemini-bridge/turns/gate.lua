@@ -8,7 +8,7 @@ local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
---- The setting made by `:GeminiGate`. It replaces the option `gate`.
+--- The setting made by `:GeminiGate`. Once made, it is used instead of the option `gate`.
 local chosen ---@type gemini_bridge.events.gate?
 
 --- Returns the current setting.
@@ -88,7 +88,7 @@ function M.reach(cli)
   return reach
 end
 
---- Returns a short text for the status line. It is empty if the gate makes no connected CLI ask.
+--- Returns a short text for the status line. It is empty unless the gate makes a connected CLI ask.
 ---@return string
 function M.text()
   local names = {}

@@ -23,7 +23,7 @@ function readBundle() {
 
 /**
  * Loads the bundle like `require`, with its cache if there is one. (V8 itself rejects a cache that was made with other
- * flags.) The cache is found by the name of the build: the first line of the bundle is `//<name>`.
+ * flags.) Finds the cache by the name of the build, which is in the first line of the bundle: `//<name>`.
  */
 function load() {
   const source = readBundle();

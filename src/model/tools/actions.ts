@@ -42,8 +42,8 @@ interface Offered {
 const offered = new Map<number, Offered>();
 const MAX_OFFERED = 500;
 /**
- * The last assigned id. Starts at random, so that an id from an earlier host, which the model may still use, does not
- * match.
+ * The last assigned id. Starts at a random number, because the model may still use ids from an earlier host, which must
+ * not match.
  */
 let last = randomInt(1_000_000) * 1_000;
 

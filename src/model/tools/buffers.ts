@@ -46,8 +46,8 @@ const LineNumber = z.number().int().min(1).max(10_000_000);
 const MAX_FILE_SIZE = 10 * 1024 * 1024;
 
 /**
- * Reads lines of a file that is not open, at most `units` UTF-16 units. Cuts a line only if it is the first and too
- * long. For an open file, Neovim's answer to the question `read` has the same limits.
+ * Reads lines of a file that is not open, at most `units` UTF-16 units in total. Returns only whole lines, unless the
+ * first line alone is too long. For an open file, Neovim's answer to the question `read` has the same limits.
  * @throws {Refusal} if the file cannot be read
  */
 async function readDisk(

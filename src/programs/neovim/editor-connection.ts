@@ -29,7 +29,7 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
   let session: Promise<Session | undefined> | undefined;
   let sessions = 0;
   let due: NodeJS.Timeout | undefined;
-  /** The client's subscriptions by URI, to repeat them for each editor. */
+  /** The client's subscriptions to resources, by URI. Sent again to each new editor. */
   const subscriptions = new Map<string, Request>();
 
   async function connect(): Promise<Session | undefined> {
@@ -49,7 +49,7 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
     for (const request of subscriptions.values()) await drain(opened, request);
     sessions += 1;
     if (sessions > 1) {
-      // This editor may offer other tools, resources and prompts than the previous one.
+      // The previous editor may have offered other tools, resources and prompts. Tells the client to list them again.
       for (const what of ["tools", "resources", "prompts"])
         receive({ jsonrpc: "2.0", method: `notifications/${what}/list_changed` });
     }
@@ -66,14 +66,15 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
     try {
       for await (const message of messagesOf(await exchange(address, headers))) receive(message);
     } catch {
-      // The stream broke. If the editor has ended, the next request will find out.
+      // Ignores that the stream broke. If the editor has ended, the next request notices it.
     }
     if (session === here) session = undefined;
     searchAgain();
   }
 
   /**
-   * If the client has subscriptions, searches for an editor after a while, even if the client sends no more requests.
+   * Searches for an editor after a while if the client has subscriptions. Such a client waits for notifications, and
+   * may send no request that would start a search.
    */
   function searchAgain(): void {
     clearTimeout(due);

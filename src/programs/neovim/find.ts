@@ -12,7 +12,7 @@ export async function findNeovim(): Promise<Address | undefined> {
   let table: Promise<ProcessTable> | undefined;
   // Listing all processes takes a while: do it at most once, and only if there are discovery files.
   const processes = () => (table ??= platform.processes());
-  // The bridge writes no files for CLIs that the user has disabled, so this tries the files of all CLIs.
+  // Tries the discovery files of all CLIs, because the bridge writes no files for CLIs that the user has disabled.
   for (const profile of profiles) {
     const found = await findByFiles(profile, processes);
     if (found) return found;
@@ -21,8 +21,8 @@ export async function findNeovim(): Promise<Address | undefined> {
 }
 
 /**
- * Finds Neovim by the variables of its terminal. Needed for CLIs that the user has defined, because this program does
- * not know their discovery directories.
+ * Finds Neovim by the environment variables that it sets in its terminals. Needed for CLIs that the user has defined,
+ * because this program does not know their discovery directories.
  */
 function findByEnvironment(
   profiles: readonly Profile[],
@@ -46,7 +46,7 @@ async function findByFiles(
 ): Promise<Address | undefined> {
   const { env, pid } = process;
   const cwd = process.cwd();
-  // Only Neovim has this MCP server.
+  // Skips other editors, because only Neovim has this MCP server.
   const editors = announcedEditors(platform.temporaryDirectory(env), profile).filter(
     ({ content, isAlive }) => isAlive && content?.ideInfo?.name === "neovim",
   );
@@ -55,8 +55,8 @@ async function findByFiles(
   const port = env[`${profile.env}SERVER_PORT`];
   const found = chooseEditor(editors, { idePid, cwd, port });
   const token = found?.content?.authToken;
-  // The chosen editor may have another project open. A CLI would then show an error. Here, the model must not see that
-  // project.
+  // The chosen editor may have another project open. A CLI would then show an error. This program returns no editor
+  // instead, so that the model does not see that project.
   if (!found || !token || !contains(found.content?.workspacePath, cwd)) return undefined;
   return { port: found.port, token };
 }

@@ -1,4 +1,6 @@
-/** Sends requests to the editor's endpoint with `node:http`, because loading `fetch` takes longer than a call. */
+/**
+ * Sends requests to the editor's endpoint with `node:http`, because loading `fetch` would take longer than a request.
+ */
 import { Agent, type IncomingMessage, request } from "node:http";
 import type { Message } from "./without-editor.ts";
 
@@ -47,7 +49,7 @@ export async function* messagesOf(response: IncomingMessage): AsyncGenerator<Mes
     for (let end = text.indexOf("\n\n"); isStream && end >= 0; end = text.indexOf("\n\n")) {
       const data = /^data:(.*)$/m.exec(text.slice(0, end))?.[1]?.trim();
       text = text.slice(end + 2);
-      // Skips the first event of a stream, which has only an id.
+      // The first event of a stream contains only an id, so it is skipped.
       if (data) yield JSON.parse(data);
     }
   }

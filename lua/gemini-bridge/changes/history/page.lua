@@ -45,8 +45,8 @@ local function draw(shown)
   end
 end
 
---- Asks the host for the texts of the current entry. If the answer to an earlier question is missing, `M.show` asks
---- later.
+--- Asks the host for the texts of the current entry. If the host has not answered an earlier question yet, does
+--- nothing: `M.show` asks after that answer.
 ---@param shown gemini_bridge.HistoryPage
 local function request(shown)
   local id = shown.current.id

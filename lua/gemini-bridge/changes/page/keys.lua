@@ -18,8 +18,7 @@ local next_hunk = require("gemini-bridge.changes.page.next_hunk")
 
 local M = {}
 
---- Number of decisions since the user's last edit. While there are any, `u` in the file reverts a decision, not an
---- edit.
+--- Number of decisions since the user's last edit. Unless it is 0, `u` in the file reverts a decision, not an edit.
 local decisions = 0
 
 ---@alias gemini_bridge.Verb "keep"|"undo"
@@ -45,8 +44,8 @@ end
 ---@param shown gemini_bridge.Page
 ---@param verb gemini_bridge.Verb
 ---@param chosen gemini_bridge.Chosen
----@param from? integer First selected line of a file. Part of a hunk may remain undecided. Only the host's answer
----tells where it is.
+---@param from? integer First selected line of a file. If given, part of a hunk may remain undecided, and only the
+---host's answer tells where that part is.
 local function apply(shown, verb, chosen, from)
   local act = verb == "keep" and keep_and_undo.keep_chosen or keep_and_undo.undo_chosen
   act(chosen, function(sent)

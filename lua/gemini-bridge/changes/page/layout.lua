@@ -11,7 +11,7 @@ local SHARE, MIN_WIDTH, MAX_WIDTH = 0.3, 26, 56
 --- Minimum number of visible lines around a hunk.
 local MARGIN_LINES = 3
 
---- Values of these options in windows that do not belong to a page.
+--- The values that these options get back when a window no longer belongs to a page.
 local ORDINARY = { winbar = "", diff = false, scrollbind = false, cursorbind = false }
 
 ---@class gemini_bridge.PageLayout
@@ -58,7 +58,8 @@ local function make_tree(win)
   })
 end
 
---- Returns the window of the tree. If the user has split this window and closed the first one, takes the second one.
+--- Returns the window of the tree. If the user has split this window and then closed it, its copy becomes the window of
+--- the tree.
 ---@param layout gemini_bridge.PageLayout
 ---@return integer? win nil if no window shows the tree. |:noautocmd| may have closed the window without an event.
 function M.tree(layout)
@@ -82,15 +83,15 @@ local function open_right(tree)
   return win, buf
 end
 
---- Whether the window at the right shows the page's buffer. If the user has opened another buffer there, the window is
---- the user's until the page shows its buffer there again.
+--- Whether the window at the right shows the page's buffer. If the user has opened another buffer there, the page
+--- leaves the window alone until it shows its own buffer there again.
 ---@param layout gemini_bridge.PageLayout
 ---@return boolean
 function M.shows_own(layout)
   local win = layout.right
   return vim.api.nvim_win_is_valid(win)
     and vim.w[win].gemini_page == true
-    -- While the page itself changes the buffer, autocommands already run, but `right_buf` is not up to date yet.
+    -- While the page itself changes the buffer, autocommands may call this function before `right_buf` is updated.
     and (layout.is_filling or vim.api.nvim_win_get_buf(win) == layout.right_buf)
 end
 
@@ -141,7 +142,7 @@ local function is_copy(win, right)
   return vim.api.nvim_win_is_valid(right) and options.cursorline and options.winbar == vim.wo[right].winbar
 end
 
---- Resets the options that Neovim remembers for a buffer, the next time that a window shows this buffer.
+--- The next time that a window shows this buffer, resets the window options that Neovim has remembered for the buffer.
 ---@param buf integer
 local function reset_later(buf)
   vim.api.nvim_create_autocmd("BufWinEnter", {
@@ -258,8 +259,8 @@ function M.open(name)
   }
 end
 
---- Closes the tab page, and moves the focus back to the previous window. If there is no other tab page, the window
---- at the right stays.
+--- Closes the tab page, and moves the focus back to the previous window. If it is the only tab page, closes only the
+--- tree.
 ---@param layout gemini_bridge.PageLayout
 function M.close(layout)
   local end_move = focus.begin_move()

@@ -188,7 +188,8 @@ function M.go_to_closed(shown)
   return left ~= nil
 end
 
---- Goes to the next undecided hunk after a decision. If only closed groups are left, goes to the first one.
+--- Goes to the next undecided hunk after a decision. If undecided hunks are left only in closed groups, puts the cursor
+--- on the first of these groups.
 ---@param shown gemini_bridge.Page
 ---@param from? integer Line of the file. Default: the line of the cursor.
 function M.go_on(shown, from)
@@ -341,7 +342,7 @@ function M.open(attach, name)
   vim.bo[shown.buf].filetype = "gemini_changes"
   table.insert(shown.stops, attach(shown))
   local first = name and shown.by_path[name] or next_hunk.file(shown.list, nil, 1)
-  -- Files in closed groups are in `by_path`, but not in `list`.
+  -- Also counts `by_path`, because `list` does not contain the files in closed groups.
   local is_single = #shown.list == 1 and vim.tbl_count(shown.by_path) == 1
   if not first then
     return

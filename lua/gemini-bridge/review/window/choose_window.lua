@@ -36,8 +36,8 @@ local function survives_hiding(buf)
   return vim.list_contains({ "", "hide" }, vim.bo[buf].bufhidden)
 end
 
---- Whether a tab page already has windows with 'diff', 'scrollbind' or 'cursorbind'. The windows of a review would be
---- compared with these windows, or scroll with them.
+--- Whether a tab page cannot show a review, because it already has windows with 'diff', 'scrollbind' or 'cursorbind':
+--- the windows of the review would be compared with them, or scroll with them.
 ---@param tab integer
 ---@return boolean
 function M.is_bound(tab)
@@ -55,9 +55,8 @@ local function previous(tab)
   return vim.fn.win_getid(vim.fn.tabpagewinnr(number, "#"), number)
 end
 
---- Returns the windows that the user is working in, and that must keep their buffers. This is the current window. While
---- a float such as a picker has the focus, it is the previous window, or all windows if the previous one is also a
---- float.
+--- Returns the windows that must keep their buffers because the user is working in them: usually only the current
+--- window. While a float such as a picker has the focus: the previous window or, if that is a float too, all windows.
 ---@param tab integer
 ---@return table<integer, true>
 local function in_use(tab)
@@ -75,7 +74,7 @@ local function in_use(tab)
   return taken
 end
 
---- Chooses a window of the user that shows the original text for the time of a review.
+--- Chooses one of the user's windows for showing the original text during a review.
 ---@param tab integer
 ---@param original integer Buffer to show.
 ---@return integer? win nil if no window can be used.
@@ -116,7 +115,7 @@ function M.base(tab)
   return { win = pool[1], split = tall and "above" or "left", ordinary = #ordinary > 0 }
 end
 
---- Returns where to open the proposal's window: it takes half of a window.
+--- Returns the place of the proposal's window: one half of an existing window.
 ---@param layout "auto"|"vertical"|"horizontal"|"tab"|"inline"
 ---@param win integer
 ---@return vim.api.keyset.win_config

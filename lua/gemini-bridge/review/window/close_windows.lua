@@ -8,8 +8,8 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- The review has used a window of the user for the original text: restores the options of this window and, unless the
---- user has opened another buffer there, its buffer.
+--- If the review has shown the original text in a window of the user, restores the options of this window. Restores its
+--- buffer, too, unless the user has opened another buffer there.
 ---@param view gemini_bridge.View
 local function restore_borrowed(view)
   local borrowed = view.borrowed
@@ -60,8 +60,8 @@ function M.release_original(view)
   })
 end
 
---- Scrolls the user's window back to where it was before the review. With the original text, it has scrolled with the
---- proposal. Does nothing if the user is in that window.
+--- If the review has shown the original text in a window of the user, scrolls this window back to where it was before:
+--- during the review, it scrolled with the proposal. Does nothing if the user is in that window.
 ---@param view gemini_bridge.View
 ---@param here integer Window with the focus.
 local function scroll_back(view, here)
@@ -138,8 +138,8 @@ local function close_windows(view)
       scheduler.attempt(diff_options.stop, win)
     end
   end
-  -- The user may have split windows of the review. The additional windows show another buffer, or are closed if they
-  -- are alone in their tab page.
+  -- The user may have opened additional windows by splitting windows of the review. Shows another buffer there, or
+  -- closes them if they are alone in a new tab page.
   for _, buf in ipairs({ view.buffers.proposal, view.buffers.copied and view.buffers.original or nil }) do
     for _, win in ipairs(vim.fn.win_findbuf(buf)) do
       if #choose_window.windows(vim.api.nvim_win_get_tabpage(win)) == 1 then
@@ -164,7 +164,7 @@ function M.close(view)
   local was_inside = view.end_move ~= nil or vim.list_contains(view.made, here) and shows_review(view, here)
   local end_move = focus.begin_move()
   if was_inside and vim.api.nvim_win_is_valid(view.origin) then
-    -- Must come before closing the windows: Neovim would itself choose the window that gets the focus.
+    -- Moves the focus before the windows are closed, because otherwise Neovim would choose the window that gets it.
     scheduler.attempt(focus.go, view.origin)
   end
   local directory = vim.fn.getcwd()

@@ -1,4 +1,4 @@
---- Sets and resets the window options that compare two windows.
+--- Sets and resets the window options for comparing two windows.
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
@@ -14,14 +14,14 @@ function M.options(win)
   return window.options(win, COMPARED)
 end
 
---- Makes a window one of the two that are compared.
+--- Sets the options of one of the two windows that are compared.
 ---@param win integer
 function M.start(win)
   window.set(win, COMPARED)
 end
 
---- Sets the options again, except the winbar. File type plugins may have changed them, so that the two sides do not
---- align.
+--- Sets the options again, except the winbar, because file type plugins may have changed them: the two windows would
+--- then not align.
 ---@param win integer
 function M.start_again(win)
   local options = vim.deepcopy(COMPARED)
@@ -29,7 +29,7 @@ function M.start_again(win)
   window.set(win, options)
 end
 
---- Gives a compared window ordinary options.
+--- Gives a window that was compared ordinary options again.
 ---@param win integer
 function M.stop(win)
   window.set(win, {

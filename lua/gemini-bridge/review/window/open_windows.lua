@@ -130,7 +130,8 @@ function M.open(buffers, layout)
   return view
 end
 
---- Records the layout with the review. Must be called after all window sizes are set.
+--- Records the layout that includes the windows of the review, and begins to record which windows the user resizes.
+--- Must be called after all window sizes are set.
 ---@param view gemini_bridge.View
 function M.note_layout(view)
   view.shown = restore_layout.save(view.before.tab)
@@ -162,8 +163,8 @@ function M.scroll_to(view, original, proposal)
   end
 end
 
---- Called when the user leaves a window: if it is the user's window with the original text, records its scroll
---- position. From then on, it scrolls with the proposal.
+--- Called when the user leaves a window. If it is the user's own window of the original text, records its scroll
+--- position, because the window scrolls with the proposal from then on.
 ---@param view gemini_bridge.View
 function M.note_borrowed(view)
   local borrowed = view.borrowed

@@ -45,7 +45,7 @@ end
 ---@return gemini_bridge.Layout
 function M.save(tab)
   local order = choose_window.windows(tab)
-  -- |winrestcmd()| describes the current tab page, so it must run in this one.
+  -- Runs |winrestcmd()| in a window of `tab`, because it describes the current tab page.
   local sizes = vim.api.nvim_win_call(order[1], vim.fn.winrestcmd)
   local layout = {
     tab = tab,
@@ -74,8 +74,8 @@ function M.follow_sizes(shown, is_own)
   end
   local listener = vim.api.nvim_create_autocmd("WinResized", {
     callback = function()
-      -- The layout differs while an additional window is open, such as the command-line window. Ignores the sizes that
-      -- other windows have meanwhile.
+      -- Ignores window sizes while an additional window is open, such as the command-line window: the layout then
+      -- differs.
       if not vim.api.nvim_tabpage_is_valid(shown.tab) or not vim.deep_equal(tree(shown.tab), shown.tree) then
         return
       end
@@ -122,8 +122,8 @@ local function restore_sizes(before, chosen)
   end
   vim.api.nvim_win_call(order[1], function()
     for command in vim.gsplit(before.sizes, "|", { trimempty = true }) do
-      -- `order` contains no floats, which have the highest numbers. Skips their commands, because they may have been
-      -- opened or closed since.
+      -- Skips the commands for floats, because floats may have been opened or closed since. Floats have the highest
+      -- window numbers, so that the numbers of all other windows are indexes of `order`.
       local win = order[tonumber(command:match("%d+"))]
       local is_width = vim.startswith(command, "vert")
       if win and (is_width and has_columns or not is_width and has_height(win)) then

@@ -71,7 +71,7 @@ function M.update(review)
   if not view or not config.get().diff.winbar then
     return
   end
-  -- Sets a winbar in both windows. With only one, the lines of the two windows would not be at the same height.
+  -- Sets a winbar in both windows, so that corresponding lines stay at the same height.
   for _, win in ipairs({ view.proposal, view.original }) do
     -- Sets no winbar in a window of one row: Neovim would enlarge it, and not give the rows back to the other windows
     -- later.
