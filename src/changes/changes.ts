@@ -206,7 +206,7 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
     if (change && now.version !== change.version) files.set(follow(change, now));
   }
 
-  /** Loads what an earlier host has stored, and continues with its edits and commands. */
+  /** Loads what an earlier host has stored, and goes on tracking the agents' edits and commands that began then. */
   async function resume() {
     const saved = await memory.load();
     const isLong = absence !== undefined && absence.duration > MAX_ABSENCE_MS;

@@ -123,7 +123,8 @@ function wroteByUser(change: FileChange, found: FileState): FileChange {
   // The file was unreadable for a moment, and its text is still the same.
   if (change.opaque && exists && found.text === textOf(change))
     return { ...change, version, opaque: undefined };
-  // Only the permissions have changed. The text that the agent wrote has therefore become readable.
+  // The agent's text was unreadable until now. If only the permissions have changed since, the text is still the
+  // agent's.
   const isSameText = withoutRename(version) === withoutRename(change.version);
   if (change.opaque?.by === "agent" && isSameText) return wroteByAgent(change, found, change);
   // A file that the user has deleted or replaced contains no text of an agent.

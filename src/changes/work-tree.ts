@@ -222,7 +222,8 @@ export async function cleanBytes(
   const known = new Map<string, Buffer>();
   for (const { name, object, size } of entries) {
     const bytes = objects.get(object);
-    // The size in the index is that on disk. It differs from the size of the object if line endings were converted.
+    // The index records the size of the file on disk, which differs from the size of the object if line endings were
+    // converted.
     if (bytes && size === bytes.length && !converted.has(name)) known.set(name, bytes);
   }
   return known;

@@ -136,7 +136,7 @@ export const calls = {
   /** Returns the text that the user has accepted. Possible until the decision is settled. */
   decision_read: z.object({ id: Id }),
   consent: Nothing,
-  /** Asks a question for the model. Answered by the event `answered` with the same id. */
+  /** Asks Neovim a question on behalf of the AI model. Neovim replies with the event `answered` with the same id. */
   ask: z.object({ id: Id, question: z.string(), params: z.object({}).loose() }),
   /**
    * `on`: whether to send `model_changed`. `selection`: whether to send it also for the selection, which changes with

@@ -14,7 +14,7 @@ const LocationLink = z
   .transform(({ targetUri, targetSelectionRange }) => ({ uri: targetUri, range: targetSelectionRange }));
 const AnyLocation = z.union([Location, LocationLink]);
 
-/** A place in a file. `line` and `character` are 0-based, the character in the encoding of the language server. */
+/** A place in a file. `line` and `character` are 0-based. `character` counts units of the server's encoding. */
 export interface Place {
   path: string;
   line: number;

@@ -27,7 +27,10 @@ export function directoryOf({ directory }: Pick<Profile, "directory">, env?: Var
   return expand(directory, env);
 }
 
-/** Whether to serve a profile. A CLI that is not installed is left out if its directory would be in the user's home. */
+/**
+ * Whether to publish discovery files for a profile. Does not do so if the CLI is not installed and the files would
+ * create its directory in the user's home.
+ */
 export function isActive(profile: Profile): boolean {
   // For a CLI with lock files, checks the settings directory instead, because another CLI may have created the
   // directory of the lock files.

@@ -1,6 +1,6 @@
 /**
- * Writes the user's files, for all features. Compares a file with the expected bytes before it replaces them, keeps the
- * metadata, and leaves the file unchanged if anything fails.
+ * Writes the user's files, for all features. Replaces a file only if it still contains the expected bytes, keeps its
+ * metadata, and leaves it unchanged if anything fails.
  */
 import { constants, type Stats } from "node:fs";
 import { access, type FileHandle, link, lstat, mkdir, open, rename, rm, rmdir } from "node:fs/promises";

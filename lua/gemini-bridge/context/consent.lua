@@ -41,7 +41,8 @@ function M.settings()
   return { paused = paused, exclude = config.get().context.exclude, trusted = trusted() }
 end
 
---- Returns which data the connected CLIs receive now. Also names the active file if this file is not shared.
+--- Returns which data the connected CLIs receive now. The field `excluded` names the active file if that file is not
+--- shared.
 ---@return gemini_bridge.Shared
 function M.shared()
   local now = require("gemini-bridge.bridge.status").get().shared

@@ -69,8 +69,7 @@ end
 ---@param start integer
 ---@return string? problem
 local function spawn_shared(start)
-  -- Does not check first with exists() whether there is such a function, because Neovim defines the function only when
-  -- it is first called.
+  -- Calls the function without checking exists(): Neovim defines the function only when it is first called.
   local ok, err = pcall(vim.fn.GeminiBridgeStart, start)
   if not ok and tostring(err):find("E117", 1, true) then
     return "host = 'shared' needs the npm package neovim, :UpdateRemotePlugins and a restart; see :GeminiDoctor"

@@ -61,7 +61,7 @@ function M.attach(buf)
   local function on(events, callback)
     vim.api.nvim_create_autocmd(events, { group = group, buffer = buf, callback = callback })
   end
-  --- Whether the window that had the focus last was following the output.
+  --- Whether the window was following the output when the user last left a window of this terminal.
   local followed = true
   --- Views of windows that are not focused, and in which the user has scrolled back. The lines of a view may vanish for
   --- a moment: Gemini CLI clears the scrollback before it redraws a long answer. `is_lost` is true until the lines
