@@ -60,8 +60,9 @@ t.test("hiding the only window leaves another buffer in it", async (t) => {
   await nvim.command("Gemini");
   await shows(nvim, /child/);
   await nvim.command("only");
+  await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "Terminal mode");
   await nvim.command("Gemini");
-  await nvim.waitFor("vim.api.nvim_get_mode().mode ~= 't'", "Terminal mode to end");
+  await nvim.waitFor("vim.api.nvim_get_mode().mode == 'n'", "Terminal mode to end");
   t.match(await layout(nvim), { windows: [{}], mode: "n" });
   t.notOk((await layout(nvim)).current);
 });
