@@ -82,7 +82,7 @@ return {
   stable(
     "autostart",
     false,
-    'When to start the bridge: with Neovim (true), a second later when Neovim is idle ("idle"), or only when '
+    'When to start the bridge: when Neovim starts (true), a second after that ("idle"), or only when '
       .. "|:GeminiStart| or |:Gemini| is used (false).",
     any((one_of("idle")), (a("boolean"))),
     '"idle" or a boolean'

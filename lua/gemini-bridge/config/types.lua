@@ -3,7 +3,7 @@
 -- luacheck: no max line length
 
 ---@class gemini_bridge.Config
----@field autostart? "idle"|boolean When to start the bridge: with Neovim (true), a second later when Neovim is idle ("idle"), or only when :GeminiStart or :Gemini is used (false).
+---@field autostart? "idle"|boolean When to start the bridge: when Neovim starts (true), a second after that ("idle"), or only when :GeminiStart or :Gemini is used (false).
 ---@field host? "private"|"shared" Where the Node part runs: in its own process ("private"), or in the standard Node host ("shared"), which needs :UpdateRemotePlugins.
 ---@field node? string The Node program for the private host, version 20 or later.
 ---@field server? gemini_bridge.Config.server
