@@ -10,7 +10,7 @@ const reasons: Readonly<Record<string, string>> = {
   "setup()": "loading the schema of the options and its checks takes 0.8 ms on an idle machine",
   "hooks of an edit": "most of the time is needed to start bash twice, as the floor shows",
   ":GeminiStart blocks":
-    "2 ms on an idle machine: 0.7 for checking that the build belongs to the sources, 1 for Lua modules, 0.3 for the process",
+    "more than half is for loading Lua modules, a third for starting the process, and the rest for checking that the build belongs to the sources",
   "first CursorMoved":
     "after a pause, even an empty autocommand takes nearly as long, because Neovim's code is in no processor cache; ours reads the clock and sets a timer",
   ":GeminiAccept after a pause":
