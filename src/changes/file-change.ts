@@ -1,6 +1,6 @@
 /**
- * What agents have changed in one file since the user's last decision on it: hunks, and whether the file was created or
- * deleted.
+ * Describes the changes of agents in one file since the user's last decision on the file: the hunks, and whether the file
+ * was created or deleted.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { ShownChange } from "../contract/changes.ts";

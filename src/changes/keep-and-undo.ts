@@ -47,8 +47,8 @@ interface Decision {
 }
 
 /**
- * What the user chose: the hunks with these `ids`, or the whole file if `ids` is undefined. If the user chose only part
- * of a hunk, `change` already contains the hunk split into parts.
+ * The user's choice: the hunks with these `ids`, or the whole file if `ids` is undefined. If the user chose only a part
+ * of a hunk, the hunk is already split in `change`.
  */
 interface Choice {
   readonly change: FileChange;

@@ -96,7 +96,10 @@ function trimmed<T>(a: readonly T[], b: readonly T[], part: Part): Part {
 
 type Pair = readonly [atA: number, atB: number];
 
-/** Of the lines that occur exactly once in each text, returns as many as possible that have the same order in both. */
+/**
+ * Pairs lines that occur exactly once in each text. Returns the largest number of pairs that have the same order in both
+ * texts.
+ */
 function uniqueInBoth(a: Lines, b: Lines, part: Part): Pair[] {
   const [inA, inB] = [uniques(a, part.a), uniques(b, part.b)];
   const pairs: Pair[] = [];
