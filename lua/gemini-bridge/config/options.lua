@@ -1,6 +1,7 @@
 --- Declares all options: defaults, validation, and the reference in the help.
 local checks = require("gemini-bridge.config.checks")
 local cli_option = require("gemini-bridge.config.cli_option")
+local tools_option = require("gemini-bridge.config.tools_option")
 
 local a, any, integer, one_of = checks.a, checks.any, checks.integer, checks.one_of
 
@@ -39,42 +40,6 @@ end
 ---@return gemini_bridge.Option
 local function key(declare, name, default, doc)
   return declare(name, default, doc, checks.is_key, "a key as in mappings, or false for none")
-end
-
---- The names of the tools in src/model/tools.
-local TOOLS = {
-  "diagnostics",
-  "symbols",
-  "workspace_symbols",
-  "definition",
-  "references",
-  "implementations",
-  "hover",
-  "buffers",
-  "read_buffer",
-  "selection",
-  "open_file",
-  "quickfix",
-  "rename",
-  "code_actions",
-  "apply_code_action",
-  "format",
-}
-
---- Leaves out names of tools that do not exist.
----@param names string[]
----@return string[] known
----@return string[] problems
-local function sort_out_tools(names)
-  local known, unknown = {}, {}
-  for _, name in ipairs(names) do
-    table.insert(vim.list_contains(TOOLS, name) and known or unknown, name)
-  end
-  if #unknown == 0 then
-    return known, {}
-  end
-  local text = "option tools.offered: unknown %s. Known: %s"
-  return known, { text:format(table.concat(unknown, ", "), table.concat(TOOLS, ", ")) }
 end
 
 ---@type gemini_bridge.Option[]
@@ -372,7 +337,7 @@ return {
     "Names of the tools that are offered to the model. Unset: all. See |gemini-bridge-tools|.",
     checks.strings,
     "a list of names",
-    sort_out_tools
+    tools_option.sort_out
   ),
   experimental(
     "tools.trust",
