@@ -10,6 +10,25 @@ local function create_directory(path)
   pcall(vim.fn.mkdir, vim.fs.dirname(path), "p")
 end
 
+--- Returns the path of a file in one of the plugin's directories of numbered JSON files.
+---@param directory string Name of the directory in `stdpath("state")`.
+---@param number integer
+---@return string
+function M.numbered(directory, number)
+  return vim.fs.joinpath(vim.fn.stdpath("state"), directory, number .. ".json")
+end
+
+--- Returns the numbers of all files of such a directory, in any order. None if there is no directory.
+---@param directory string
+---@return integer[]
+function M.numbers(directory)
+  local numbers = {}
+  for name in vim.fs.dir(vim.fs.joinpath(vim.fn.stdpath("state"), directory)) do
+    numbers[#numbers + 1] = tonumber(name:match("^(%d+)%.json$"))
+  end
+  return numbers
+end
+
 --- Creates an empty file.
 ---@param path string
 ---@return string? problem Name of the error: "EEXIST" if there is such a file.

@@ -5,25 +5,23 @@ local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
 
+--- In `stdpath("state")`.
+local DIRECTORY = "gemini-bridge-drafts"
 local SAVE_INTERVAL_MS = 1000
 
 ---@class gemini_bridge.Draft
 ---@field filePath string File of the review.
 ---@field content string
 
---- What this Neovim has saved in its file. nil if there is no file.
-local saved ---@type string?
+--- Drafts in the file of this Neovim. nil if there is no file.
+local saved ---@type gemini_bridge.Draft[]?
 local is_following = false
 
----@return string
-local function directory()
-  return vim.fs.joinpath(vim.fn.stdpath("state"), "gemini-bridge-drafts")
-end
-
+--- Returns the file of a Neovim.
 ---@param pid integer
 ---@return string
 local function file_of(pid)
-  return vim.fs.joinpath(directory(), pid .. ".json")
+  return private_file.numbered(DIRECTORY, pid)
 end
 
 --- Deletes the drafts of this Neovim.
@@ -41,10 +39,9 @@ local function save(edits)
   if not is_following then
     return M.delete()
   end
-  local content = vim.json.encode(drafts)
-  if content ~= saved then
-    private_file.write(file_of(vim.fn.getpid()), content)
-    saved = content
+  if not vim.deep_equal(drafts, saved) then
+    private_file.write(file_of(vim.fn.getpid()), vim.json.encode(drafts))
+    saved = drafts
   end
   scheduler.after(SAVE_INTERVAL_MS, function()
     save(edits)
@@ -69,9 +66,8 @@ end
 ---@return gemini_bridge.Draft[]
 function M.take_over()
   local drafts = {}
-  for name in vim.fs.dir(directory()) do
-    local pid = tonumber(name:match("^(%d+)%.json$"))
-    if pid and vim.uv.kill(pid, 0) ~= 0 then
+  for _, pid in ipairs(private_file.numbers(DIRECTORY)) do
+    if vim.uv.kill(pid, 0) ~= 0 then
       private_file.expire(file_of(pid))
       local found = private_file.read_list(file_of(pid), is_draft)
       -- Another Neovim may be reading the same drafts now. Only the one that succeeds in deleting the file takes them

@@ -33,6 +33,7 @@ local M = {}
 ---@field make fun() Creates the buffers and their listeners. Called again if the buffers were deleted.
 ---@field buffers? gemini_bridge.ReviewBuffers Absent until buffers can be created.
 ---@field written? table |text.state()| of the proposal's buffer with the unedited text; nil before the buffer has it.
+---@field read? { buf: integer, state: table, content: string } The edited text as last read, and |text.state()| then.
 ---@field unloaded? string Copy of the user's text, in case the buffer is unloaded.
 ---@field view? gemini_bridge.View Windows of the review.
 ---@field hunks gemini_bridge.Hunk[]
@@ -148,7 +149,8 @@ function M.decided()
   return decided
 end
 
---- Returns the current text of the proposal. Does not read the buffer if it was not edited.
+--- Returns the current text of the proposal. Does not read the buffer if it was not edited, or has not changed since it
+--- was last read: while there are edits, |unsaved()| runs every second.
 ---@param review gemini_bridge.Review
 ---@return string
 function M.content(review)
@@ -161,7 +163,15 @@ function M.content(review)
   end
   local buf = review.buffers.proposal
   diff_hunks.follow_newline(review)
-  return vim.deep_equal(text.state(buf), review.written) and review.proposed or text.read(buf)
+  local state, read = text.state(buf), review.read
+  if vim.deep_equal(state, review.written) then
+    return review.proposed
+  end
+  if not (read and read.buf == buf and vim.deep_equal(read.state, state)) then
+    read = { buf = buf, state = state, content = text.read(buf) }
+    review.read = read
+  end
+  return read.content
 end
 
 --- Copies an edited text from its buffer, because the buffer may be unloaded without warning: if a signal ends Neovim,

@@ -18,6 +18,8 @@ local MAX_SIZE_BYTES = 8 * 1024 * 1024
 --- does not fire after `:noautocmd qall` or when a signal kills Neovim.
 local SAVE_DELAY_MS = 200
 
+--- In `stdpath("state")`.
+local DIRECTORY = "gemini-bridge-kept"
 local PREFIX = "gemini://kept/"
 
 ---@class gemini_bridge.KeptText
@@ -30,15 +32,11 @@ local PREFIX = "gemini://kept/"
 ---@type table<integer, gemini_bridge.KeptText>
 local own = {}
 
----@return string
-local function directory()
-  return vim.fs.joinpath(vim.fn.stdpath("state"), "gemini-bridge-kept")
-end
-
+--- Returns the file of a text.
 ---@param id integer
 ---@return string
 local function file_of(id)
-  return vim.fs.joinpath(directory(), id .. ".json")
+  return private_file.numbered(DIRECTORY, id)
 end
 
 ---@param kept gemini_bridge.KeptText
@@ -62,9 +60,8 @@ end
 ---@return gemini_bridge.KeptText[]
 local function all()
   local texts = vim.tbl_values(own)
-  for name in vim.fs.dir(directory()) do
-    local id = tonumber(name:match("^(%d+)%.json$"))
-    if id and not own[id] then
+  for _, id in ipairs(private_file.numbers(DIRECTORY)) do
+    if not own[id] then
       texts[#texts + 1] = load(id)
     end
   end
