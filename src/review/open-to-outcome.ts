@@ -1,5 +1,4 @@
 /** Runs each review from `openDiff` to its outcome. Only this file changes the state of a review. */
-import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
@@ -10,10 +9,7 @@ import type { OpenDiffRequest } from "../contract/companion.ts";
 import type { EventPayload } from "../contract/neovim.ts";
 import type { Client, ClientList } from "../http/client.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
-import { disk } from "../system/disk.ts";
 import { type DiskText, hashOfPlain, readDiskText } from "../system/disk-text.ts";
-import { readState, realPath } from "../system/file-state.ts";
-import { isVersionSeen } from "../system/file-version.ts";
 import type { UserFiles } from "../system/user-files.ts";
 import type { DiffTools } from "./diff-tools.ts";
 import { areDropped } from "./dropped-edits.ts";
@@ -27,6 +23,7 @@ import {
 } from "./records.ts";
 import { createReviewedFiles } from "./reviewed-files.ts";
 import { createStaleness } from "./staleness.ts";
+import { createAcceptedTextWriter } from "./write-accepted-text.ts";
 
 /** Session id of reviews that the bridge opens itself. */
 const OWN_SESSION = "";
@@ -125,6 +122,7 @@ interface ReviewsOptions {
 export function createReviews(options: ReviewsOptions): Reviews {
   const { bridge, log, clients } = options;
   const closing = new AbortController();
+  const write = createAcceptedTextWriter(options.userFiles, log);
   const table = createReviewTable(options.lastId, options.earlier);
   const files = createReviewedFiles(bridge, (path) => staleness.changed(path));
   const staleness = createStaleness({
@@ -188,30 +186,6 @@ export function createReviews(options: ReviewsOptions): Reviews {
     if (review.text?.id === event.textId) return review.text.content;
     // This host does not have the text: an earlier host has crashed, or the text has just been replaced.
     return (await bridge.call("decision_read", { id: review.id })).content;
-  }
-
-  /**
-   * Writes the accepted text of a review for which no CLI waits.
-   * @param version of the file when the user accepted
-   * @returns the reason if the text was not written
-   */
-  async function write(
-    filePath: string,
-    content: string,
-    version: string | undefined,
-  ): Promise<string | undefined> {
-    try {
-      const path = await realPath(filePath);
-      const seen = await readState(path);
-      const found = await disk.run(path, () => stat(path, { bigint: true })).catch(() => undefined);
-      if (version !== undefined && !isVersionSeen(version, found))
-        return `${basename(path)} has changed since you accepted, and was not written`;
-      await options.userFiles.replace(path, seen, { text: Buffer.from(content).toString("latin1") });
-      return undefined;
-    } catch (error) {
-      log.error(`${filePath} was not written:`, error);
-      return error instanceof Refusal ? error.message : `${basename(filePath)} was not written`;
-    }
   }
 
   /** Shows the user's edits as a new review if the CLI has written the proposal without them. */

@@ -1,0 +1,37 @@
+/** Writes the accepted texts of reviews for which no CLI waits. */
+import { stat } from "node:fs/promises";
+import { basename } from "node:path";
+import type { Log } from "../base/log.ts";
+import { Refusal } from "../base/refusal.ts";
+import { disk } from "../system/disk.ts";
+import { readState, realPath } from "../system/file-state.ts";
+import { isVersionSeen } from "../system/file-version.ts";
+import type { UserFiles } from "../system/user-files.ts";
+
+/**
+ * Writes a file.
+ * @param version of the file when the user accepted
+ * @returns the reason if the text was not written
+ */
+type AcceptedTextWriter = (
+  filePath: string,
+  content: string,
+  version: string | undefined,
+) => Promise<string | undefined>;
+
+export function createAcceptedTextWriter(userFiles: UserFiles, log: Log): AcceptedTextWriter {
+  return async (filePath, content, version) => {
+    try {
+      const path = await realPath(filePath);
+      const seen = await readState(path);
+      const found = await disk.run(path, () => stat(path, { bigint: true })).catch(() => undefined);
+      if (version !== undefined && !isVersionSeen(version, found))
+        return `${basename(path)} has changed since you accepted, and was not written`;
+      await userFiles.replace(path, seen, { text: Buffer.from(content).toString("latin1") });
+      return undefined;
+    } catch (error) {
+      log.error(`${filePath} was not written:`, error);
+      return error instanceof Refusal ? error.message : `${basename(filePath)} was not written`;
+    }
+  };
+}
