@@ -1,11 +1,11 @@
---- Replaces the text of a buffer with the text of another one. Changes only the lines that differ, so that marks, folds
---- and extmarks of other lines stay, and the undo step contains only the changed lines.
+--- Replaces the text of a buffer with the text of another buffer. Changes only the lines that differ: all other lines
+--- keep their marks, folds and extmarks, and the undo step stays small.
 local line_diff = require("gemini-bridge.editor.line_diff")
 
---- Number of lines compared at once, to limit the memory for a long text.
+--- Number of lines to compare at once. Limits the memory that a long text needs.
 local CHUNK_LINES = 1000
---- Maximum number of separate changes, limited because language servers and plugins handle each change. If there are
---- more, all lines from the first to the last change are replaced.
+--- Maximum number of separate changes. Each change costs time in language servers and plugins. If two texts differ in
+--- more places, replaces all lines from the first to the last difference in one change.
 local MAX_CHANGES = 1000
 
 ---@param buf integer
@@ -16,7 +16,7 @@ local function lines(buf, first, last)
   return vim.api.nvim_buf_get_lines(buf, first, last, true)
 end
 
---- Returns how many lines at the start, or at the end, are the same in two buffers.
+--- Counts the equal lines at the start of two buffers, or at their end.
 ---@param a integer
 ---@param b integer
 ---@param max integer
@@ -40,7 +40,8 @@ local function count_same(a, b, max, from_end)
   return max
 end
 
---- Returns the differences between two texts, see |line_diff.compare()|.
+--- Returns the differences between two texts in the form of |line_diff.compare()|. Above `MAX_CHANGES`, returns a
+--- single difference that covers both texts.
 ---@param old string[]
 ---@param new string[]
 ---@return integer[][]
@@ -53,7 +54,7 @@ local function compare(old, new)
   return changes <= MAX_CHANGES and edits or { { math.min(1, #old), #old, 1, #new } }
 end
 
---- Replaces the text. The changes belong to the current undo step.
+--- Replaces the text of `buf` with the text of `other`. The changes belong to the current undo step.
 ---@param buf integer
 ---@param other integer Buffer with the new text.
 ---@return boolean changed
@@ -65,7 +66,7 @@ return function(buf, other)
   for _, edit in vim.iter(compare(old, new)):rev():enumerate() do
     local from, removed, to, added = unpack(edit)
     local row = head + from - math.min(removed, 1)
-    -- Replaces as many lines as possible one by one, because a replaced line keeps its marks, its fold and the cursor.
+    -- Replaces lines one by one where possible, because a line that is replaced alone keeps its marks and its fold.
     local kept = removed + added <= 2 * MAX_CHANGES and math.min(removed, added) or 0
     if removed ~= added or kept == 0 then
       vim.api.nvim_buf_set_lines(

@@ -1,7 +1,7 @@
 --- Resolves, compares and shows paths. Takes all paths literally: wildcards and escapes have no meaning.
 local M = {}
 
---- Resolves symbolic links. The part of a path that does not exist is kept unchanged.
+--- Resolves the symbolic links in a path. If the file does not exist, resolves the part of the path that exists.
 ---@param path string Absolute.
 ---@return string
 function M.real(path)
@@ -22,7 +22,7 @@ function M.real(path)
   return rest == "" and "/" or rest
 end
 
---- Whether a path typed by the user names this file.
+--- Returns true if a path typed by the user names a certain file.
 ---@param typed string Absolute, or relative to the current directory.
 ---@param path string Absolute.
 ---@return boolean
@@ -31,7 +31,7 @@ function M.is_same(typed, path)
     or M.real(typed:sub(1, 1) == "/" and typed or vim.fn.getcwd() .. "/" .. typed) == M.real(path)
 end
 
---- Whether a path is a directory or lies in it.
+--- Returns true if a path is the directory itself or lies in the directory.
 ---@param path string Absolute.
 ---@param directory string Absolute.
 ---@return boolean
@@ -40,14 +40,14 @@ function M.is_below(path, directory)
   return inner == outer or vim.startswith(inner, outer == "/" and outer or outer .. "/")
 end
 
---- Whether a path is valid UTF-8. Node and CLIs would turn other bytes into the name of another file.
+--- Returns true if a path is valid UTF-8. Node would replace invalid bytes, and so address another file.
 ---@param path string
 ---@return boolean
 function M.is_utf8(path)
   if not path:find("[\128-\255]") then
     return true
   end
-  -- Matches the valid sequences of RFC 3629: no overlong ones, no surrogates, nothing above U+10FFFF.
+  -- Matches the valid sequences of RFC 3629. Overlong sequences, surrogates and values above U+10FFFF are invalid.
   local tail = "[\128-\191]"
   local rest = path
   for _, sequence in ipairs({
@@ -64,7 +64,7 @@ function M.is_utf8(path)
   return not rest:find("[\128-\255]")
 end
 
---- Returns the loaded buffer of a file. The buffer's name may differ from the path by symbolic links.
+--- Returns the loaded buffer of a file. Also finds a buffer whose name reaches the file through a symbolic link.
 ---@param path string Absolute.
 ---@return integer? buf
 function M.buffer(path)
@@ -79,15 +79,15 @@ function M.buffer(path)
   return find(function(name)
     return name == path
   end) or find(function(name)
-    -- Resolves names only if no name is equal to the path, because resolving reads the disk for each buffer.
+    -- Compares resolved names only in this second search, because resolving a name reads the disk.
     real = real or M.real(path)
     return name:sub(1, 1) == "/" and M.real(name) == real
   end)
 end
 
---- Returns a value that changes with each write to a file.
+--- Returns a string that changes with each write to a file.
 ---@param path string Absolute.
----@return string # Empty if there is no file.
+---@return string # Empty if the file does not exist.
 function M.version(path)
   local stat = vim.uv.fs_stat(path)
   return stat
@@ -98,7 +98,7 @@ function M.version(path)
     or ""
 end
 
---- Returns the bytes on disk.
+--- Returns the content of a file on disk.
 ---@param path string
 ---@return string? bytes nil if the file does not exist or cannot be read.
 function M.bytes(path)
@@ -114,7 +114,7 @@ function M.bytes(path)
   return bytes
 end
 
---- Returns a path relative to the current directory if it is below this directory, else the path itself.
+--- Shortens the path of a file below the current directory to a relative path. Returns other paths unchanged.
 ---@param path string Absolute.
 ---@return string
 function M.relative(path)
@@ -122,9 +122,9 @@ function M.relative(path)
   return vim.startswith(path, cwd) and path:sub(#cwd + 1) or path
 end
 
---- Returns a path for messages: relative to the current directory, with unprintable characters escaped.
+--- Formats a path for messages: relative to the current directory, with unprintable characters escaped.
 ---@param path string
----@param width? integer Maximum width in screen cells. Truncates the start of a longer path, at a folder if possible.
+---@param width? integer Maximum width in screen cells. A longer path loses its first folders: "…/src/main.c".
 ---@return string
 function M.display(path, width)
   local shown = vim.fn.strtrans(M.relative(path))
@@ -150,9 +150,9 @@ function M.display(path, width)
   return shown
 end
 
---- Returns the path as a part of a winbar, see |gemini_bridge.BarPart|.
+--- Returns a path as a part of a winbar that can be shortened, see |gemini_bridge.BarPart|.
 ---@param path string
----@param min? integer Minimum width (screen cells).
+---@param min? integer Minimum width in screen cells.
 ---@return gemini_bridge.BarPart
 function M.part(path, min)
   return {

@@ -1,11 +1,12 @@
---- Matches paths with the patterns of options, which are similar to the patterns of a `.gitignore`.
+--- Matches paths with glob patterns from options such as `context.exclude`. The patterns are similar to those of a
+--- `.gitignore`.
 local M = {}
 
 ---@class gemini_bridge.Patterns
----@field names table<string, true> Names without wildcards, of files and folders.
----@field globs vim.regex[] Match a single name.
----@field paths vim.regex[] Match the path of a file or folder.
----@field known table<string, boolean> Results of earlier calls, by name.
+---@field names table<string, true> Patterns without wildcards: names of files and folders.
+---@field globs vim.regex[] Patterns for the name of a file or folder.
+---@field paths vim.regex[] Patterns for a path.
+---@field known table<string, boolean> Cache: true if one of `names` or `globs` matches the name.
 
 local compiled = setmetatable({}, { __mode = "k" }) ---@type table<string[], gemini_bridge.Patterns>
 
@@ -15,7 +16,7 @@ local function compile(list)
   local patterns = { names = {}, globs = {}, paths = {}, known = {} }
   for _, pattern in ipairs(list) do
     local plain = pattern:gsub("/$", "")
-    -- Without \C, 'ignorecase' would make other names match.
+    -- \C makes the pattern match case, even if 'ignorecase' is set.
     local ok, glob = pcall(vim.regex, "\\C" .. vim.fn.glob2regpat((plain:gsub("^/", ""))))
     if not plain:find("[*?%[{/\\]") then
       patterns.names[plain] = true
@@ -39,9 +40,9 @@ local function has_name(patterns, name)
   return patterns.known[name]
 end
 
---- Whether a pattern matches a file or a folder above it.
----@param list string[] Compiled once for each table.
----@param relative string Path from the current directory.
+--- Returns true if a pattern matches the file or one of its parent folders.
+---@param list string[] Patterns. The compiled form is cached by the identity of the table.
+---@param relative string Path relative to the current directory.
 ---@return boolean
 function M.match(list, relative)
   compiled[list] = compiled[list] or compile(list)

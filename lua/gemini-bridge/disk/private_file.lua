@@ -1,24 +1,25 @@
---- Reads and writes files of the plugin that only the user can read.
+--- Reads and writes files that only the user may read (mode 600).
 local M = {}
 
 local MODE = tonumber("600", 8)
 local MAX_AGE_S = 7 * 24 * 3600
 
---- Creates the directory of a file. If this fails, opening the file reports the problem.
+--- Creates the directory of a file. Ignores errors, because opening the file then fails with the same error.
 ---@param path string
 local function create_directory(path)
   pcall(vim.fn.mkdir, vim.fs.dirname(path), "p")
 end
 
---- Returns the path of a file in one of the plugin's directories of numbered JSON files.
----@param directory string Name of the directory in `stdpath("state")`.
+--- Returns the path of the file `{number}.json` in one of the plugin's state directories.
+---@param directory string Name of a directory in `stdpath("state")`.
 ---@param number integer
 ---@return string
 function M.numbered(directory, number)
   return vim.fs.joinpath(vim.fn.stdpath("state"), directory, number .. ".json")
 end
 
---- Returns the numbers of all files of such a directory, in any order. None if there is no directory.
+--- Returns the numbers of all files `{number}.json` in a state directory, in any order. Empty if the directory is
+--- missing.
 ---@param directory string
 ---@return integer[]
 function M.numbers(directory)
@@ -29,9 +30,9 @@ function M.numbers(directory)
   return numbers
 end
 
---- Creates an empty file.
+--- Creates an empty file. Fails if the file exists.
 ---@param path string
----@return string? problem Name of the error: "EEXIST" if there is such a file.
+---@return string? problem Name of the error, such as "EEXIST".
 function M.create(path)
   create_directory(path)
   local file, _, problem = vim.uv.fs_open(path, "wx", MODE)
@@ -41,7 +42,7 @@ function M.create(path)
   return problem
 end
 
---- Writes a temporary file and renames it, so that another Neovim never reads an incomplete file.
+--- Writes a file. Writes a temporary file and renames it, so that another Neovim never reads an incomplete file.
 ---@param path string
 ---@param text string
 ---@return string? problem
@@ -63,7 +64,7 @@ function M.write(path, text)
   return select(2, vim.uv.fs_rename(aside, path))
 end
 
---- Deletes a file if it was last written more than a week ago.
+--- Deletes a file that was last written more than a week ago.
 ---@param path string
 function M.expire(path)
   local stat = vim.uv.fs_stat(path)
@@ -82,7 +83,7 @@ function M.read(path)
   return ok and value or nil
 end
 
---- Reads a JSON file with a list. Leaves out entries that are not valid.
+--- Reads a list from a JSON file. Leaves out invalid entries.
 ---@generic T
 ---@param path string
 ---@param is_valid fun(entry: T): boolean

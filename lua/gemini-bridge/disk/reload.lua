@@ -1,5 +1,5 @@
---- Reloads a buffer without asking after an agent has written its file. One undo restores the old text. Only for files
---- that the host reports as written or that the model reads; all other files are left to Neovim.
+--- Reloads the buffer of a file that an agent has written. Asks no question, and lets one undo restore the old text.
+--- Handles only files that an agent may have written or that the model reads. Neovim handles all other files.
 local apply = require("gemini-bridge.disk.apply_differences")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
@@ -8,22 +8,22 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- How long the CLI may take to write a file after the user has accepted its proposal.
+--- Time limit for a CLI to write a file after the user has accepted its proposal (ms).
 local WRITE_TIMEOUT_MS = 10000
---- Maximum number of reads in a row, in case a file never stops changing.
+--- Maximum number of reloads in a row, for a file that never stops changing.
 local MAX_READS = 3
 
---- Options whose values Neovim detects when it reads a file.
+--- Options that Neovim detects when it reads a file.
 local DETECTED = { "fileencoding", "fileformat", "bomb", "endofline", "endoffile" }
 
---- Buffers whose unsaved changes a reload may discard, because the user has decided so. Valid until the time
---- `until_ms`, and only while the buffer's 'changedtick' is `tick`.
+--- Buffers whose unsaved changes a reload may discard, because the user has allowed this. The permission ends at the
+--- time `until_ms`, or when the 'changedtick' of the buffer is no longer `tick`.
 ---@type table<integer, { tick: integer, until_ms: number }>
 local forced = {}
---- For each buffer, the version of its file when the buffer was last reloaded or written.
+--- For each buffer, the version of the file at the last reload or write of the buffer, see |path.version()|.
 ---@type table<integer, string>
 local versions = {}
---- Buffers for which the user has been told that the file has changed on disk although the buffer has unsaved changes.
+--- Buffers with unsaved changes for which the user was already told that the file has changed on disk.
 ---@type table<integer, true>
 local told = {}
 
@@ -52,7 +52,7 @@ local function is_readable(name)
   return stat ~= nil and stat.type == "file" and vim.uv.fs_access(name, "R") == true
 end
 
---- Whether an autocommand handles one of these events for a file.
+--- Returns true if an autocommand exists for one of the events and a file name.
 ---@param events string[]
 ---@param name string
 ---@param buf? integer
@@ -65,15 +65,15 @@ local function has_autocommand(events, name, buf)
   end)
 end
 
---- Whether an autocommand reads the file instead of Neovim.
+--- Returns true if an autocommand reads the file in place of Neovim (BufReadCmd).
 ---@param name string
 ---@return boolean
 function M.is_read_by_autocommand(name)
   return has_autocommand({ "BufReadCmd" }, name)
 end
 
---- Whether only |:edit| can reload the buffer: autocommands read or write the file, autocommands are disabled, or the
---- buffer is binary.
+--- Returns true if only |:edit| can reload the buffer: the buffer is binary, autocommands are disabled, or an
+--- autocommand reads or writes the file in place of Neovim.
 ---@param buf integer
 ---@return boolean
 local function is_special(buf)
@@ -86,20 +86,20 @@ local function is_special(buf)
     or has_autocommand({ "BufReadCmd", "BufWriteCmd" }, vim.api.nvim_buf_get_name(buf), buf)
 end
 
---- Reads a file into an empty buffer, and sets the options that Neovim detects, such as 'fileencoding'.
+--- Reads a file into an empty buffer. Also sets the options that Neovim detects, such as 'fileencoding'.
 ---@param buf integer
 ---@param name string
 local function read(buf, name)
   vim.api.nvim_buf_call(buf, function()
     vim.bo.undolevels, vim.bo.modifiable = -1, true
-    -- Uses the function |execute()|, because the command |:execute| does not accept a file name with a line break.
+    -- The function |execute()| accepts a file name with a line break. The command |:execute| does not.
     vim.fn.execute("noautocmd keepalt 0read ++edit " .. vim.fn.fnameescape(name))
     vim.api.nvim_buf_set_lines(buf, -2, -1, true, {})
   end)
 end
 
---- Makes Neovim treat the buffer as written, so that the next |:write| does not ask whether to overwrite the file. Runs
---- `:write!` for this, but a temporary autocommand prevents it from writing anything.
+--- Makes Neovim treat a buffer as written. Otherwise, the next |:write| would ask whether to overwrite the file. Runs
+--- `:write!`, while a temporary autocommand prevents the command from writing to the file.
 ---@param buf integer
 local function take_for_written(buf)
   local autocmd = vim.api.nvim_create_autocmd("BufWriteCmd", {
@@ -112,9 +112,9 @@ local function take_for_written(buf)
   pcall(vim.api.nvim_del_autocmd, autocmd)
 end
 
---- Gives a buffer the text of its file, as one undo step, and the options that Neovim has detected in the file.
+--- Copies text and detected options, such as 'fileencoding', from a second buffer. The new text is one undo step.
 ---@param buf integer
----@param text integer Buffer with the text of the file.
+---@param text integer Buffer with the content of the file.
 ---@return boolean changed
 local function follow(buf, text)
   local options, new = vim.bo[buf], vim.bo[text]
@@ -135,7 +135,7 @@ local function follow(buf, text)
   return is_changed
 end
 
---- Makes a buffer equal to its file.
+--- Replaces the text and options of a buffer with those of its file.
 ---@param buf integer
 ---@param name string
 local function take(buf, name)
@@ -159,7 +159,7 @@ local function take(buf, name)
   end
 end
 
---- Reloads a buffer if its file has changed, unless the buffer has unsaved changes that must be kept.
+--- Reloads a buffer if its file has changed. Keeps unsaved changes, except after |give_up_changes()|.
 ---@param buf integer
 local function reload(buf)
   local name = vim.api.nvim_buf_get_name(buf)
@@ -174,7 +174,7 @@ local function reload(buf)
   end
 end
 
---- Reloads a buffer if its file has changed. Must be called while Neovim allows changes.
+--- Reloads a buffer if its file has changed. The caller must make sure that Neovim allows changes now.
 ---@param buf integer
 function M.now(buf)
   if vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == "" then
@@ -182,9 +182,9 @@ function M.now(buf)
   end
 end
 
---- Marks a buffer as written. Called after the host has written the buffer's text to the file.
+--- Marks a buffer as saved after the Node host has written the text of the buffer to the file.
 ---@param buf integer
----@param tick integer 'changedtick' of that text. Later edits stay unsaved.
+---@param tick integer 'changedtick' of the written text. Later edits stay unsaved.
 function M.saved(buf, tick)
   versions[buf] = path.version(vim.api.nvim_buf_get_name(buf))
   local has_later_edits = vim.api.nvim_buf_get_changedtick(buf) ~= tick
@@ -194,8 +194,8 @@ function M.saved(buf, tick)
   vim.bo[buf].modified = has_later_edits
 end
 
---- Called when the host reports that an agent may have written a file.
----@param params { path: string } Absolute.
+--- Handles the report of the Node host that an agent may have written a file: reloads the buffer of the file.
+---@param params { path: string } Absolute path.
 function M.written(params)
   scheduler.now(function()
     local buf = path.buffer(params.path)
@@ -211,8 +211,7 @@ function M.written(params)
   end)
 end
 
---- Allows the next reload of a buffer to discard its unsaved changes, unless the user edits the buffer before the CLI
---- writes the file.
+--- Allows the next reload of a buffer to discard unsaved changes. An edit after this call cancels the permission.
 ---@param buf integer
 function M.give_up_changes(buf)
   forced[buf] = { tick = vim.api.nvim_buf_get_changedtick(buf), until_ms = vim.uv.now() + WRITE_TIMEOUT_MS }

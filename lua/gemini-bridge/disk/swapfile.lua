@@ -1,17 +1,16 @@
---- Loads files without Neovim's question about an existing swap file (E325). Shows a message about the swap file
---- instead.
+--- Loads a file that already has a swap file. Shows a message instead of Neovim's question (E325).
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 
 local M = {}
 
---- Loads the buffer of a file without creating a swap file.
+--- Loads the file of a buffer without a swap file.
 ---@param buf integer
 function M.load_without(buf)
   vim.cmd(("silent! noswapfile call bufload(%d)"):format(buf))
 end
 
---- Creates the swap file of a loaded buffer, if 'swapfile' is set. If the file already had a swap file, tells the user.
+--- Creates the swap file of a loaded buffer if 'swapfile' is set. Warns the user if the file already had a swap file.
 ---@param buf integer
 function M.turn_on(buf)
   vim.cmd(("silent! call setbufvar(%d, '&swapfile', %d)"):format(buf, vim.go.swapfile and 1 or 0))

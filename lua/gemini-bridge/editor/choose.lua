@@ -1,9 +1,9 @@
---- Lets the user choose one of several items with |vim.ui.select()|.
+--- Lets the user choose an item with |vim.ui.select()|.
 
 ---@generic T
 ---@param choices T[]
 ---@param options { prompt: string, format_item?: (fun(choice: T): string), preview_item?: fun(choice: T): table }
----@param answer fun(choice?: T) Called once; with nil if the user has cancelled.
+---@param answer fun(choice?: T) Called once. Gets nil if the user cancels.
 return function(choices, options, answer)
   local is_answered = false
   local function once(choice)
@@ -13,7 +13,7 @@ return function(choices, options, answer)
     end
   end
   options.kind = "gemini-bridge"
-  -- In the built-in selection, CTRL-C raises an error, which means that the user has cancelled.
+  -- In Neovim's own selection, CTRL-C raises an error. Treats the error as a cancellation.
   if not pcall(vim.ui.select, choices, options, once) then
     once(nil)
   end

@@ -1,7 +1,7 @@
---- Parses command lines and `<Cmd>` mappings.
+--- Parses Ex commands in command lines and `<Cmd>` mappings.
 local M = {}
 
---- Returns the commands of a command line, with user commands replaced by the commands that they run.
+--- Parses all commands of a command line. Replaces each user command with the commands in its definition.
 ---@param line string
 ---@return vim.api.keyset.cmd_parsed[]
 function M.commands(line)
@@ -18,9 +18,8 @@ function M.commands(line)
   return rest ~= "" and rest ~= line and vim.list_extend(commands, M.commands(rest)) or commands
 end
 
---- Returns the commands that a `<Cmd>` mapping runs. Needed because a `<Cmd>` mapping does not fire CmdlineLeave, the
---- event in which typed commands are read.
----@param typed string Raw keys.
+--- Parses the commands of a `<Cmd>` mapping. Needed because CmdlineLeave does not fire for `<Cmd>` mappings.
+---@param typed string Keys as typed, before |keytrans()|.
 ---@param mode string Mode in which the keys were typed.
 ---@return vim.api.keyset.cmd_parsed[]
 function M.mapped_commands(typed, mode)

@@ -1,4 +1,4 @@
---- Moves the focus to another window, and returns to Normal mode.
+--- Moves the focus to another window and returns to Normal mode.
 local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
@@ -6,8 +6,8 @@ local M = {}
 --- Number of unfinished focus changes.
 local moves = 0
 
---- Whether the plugin is moving the focus. Also true while Neovim moves the focus because a window of the plugin
---- closes. Meanwhile, entering a window must not start Insert or Terminal mode.
+--- Returns true while the plugin moves the focus, also indirectly by closing a window. During this time, autocommands
+--- that fire on entering a window must not start Insert or Terminal mode.
 ---@return boolean
 function M.is_moving()
   return moves > 0
@@ -24,16 +24,16 @@ function M.begin_move()
   end
 end
 
---- Ends Visual or Select mode. Otherwise, Neovim 0.10 would keep the mode when the focus moves, and the user's next key
---- could change the text in the other window.
+--- Ends Visual or Select mode. Neovim 0.10 would otherwise keep the mode in the next window, where the user's next key
+--- could change text.
 function M.end_visual()
   if vim.api.nvim_get_mode().mode:find("^[vVsS\22\19]") then
     vim.cmd.normal({ "\27", bang = true })
   end
 end
 
---- Moves the focus to a window and switches to Normal mode. Otherwise, keys that the user has typed for the previous
---- window could edit the text in the new one, or reach a CLI.
+--- Moves the focus to a window and switches to Normal mode. Otherwise, keys that the user typed for the previous window
+--- could edit text in the new window or reach a CLI.
 ---@param win integer
 function M.go(win)
   M.end_visual()
@@ -41,11 +41,11 @@ function M.go(win)
     vim.cmd.stopinsert()
   end
   local end_move = M.begin_move()
-  -- Ignores errors of autocommands, because the focus has moved nevertheless.
+  -- Ignores errors of autocommands: Neovim moves the focus in spite of such errors.
   pcall(vim.api.nvim_set_current_win, win)
   end_move()
   if vim.bo.buftype == "terminal" then
-    -- Leaves Terminal mode now and again in the next tick, because an autocommand of the user may start it.
+    -- Leaves Terminal mode twice: now, and in the next tick, because an autocommand may start it again.
     vim.cmd.stopinsert()
     scheduler.next(vim.cmd.stopinsert)
   end

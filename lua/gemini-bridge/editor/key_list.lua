@@ -1,9 +1,9 @@
---- Shows the keys of a buffer in a float, which closes when the cursor moves.
+--- Shows the key mappings of a buffer in a float. The float closes when the cursor moves.
 local M = {}
 
 local open ---@type integer? The float's window.
 
---- Returns the keys that the user presses for a mapping, such as "\a" for "<LocalLeader>a".
+--- Returns the keys of a mapping as the user presses them: "\a" for "<LocalLeader>a".
 ---@param lhs string
 ---@return string
 function M.name(lhs)
@@ -21,7 +21,7 @@ local function close()
 end
 
 --- Shows the float, or closes it if it is open.
----@param rows [string, string][] Keys, and their effect.
+---@param rows [string, string][] Pairs of keys and description.
 function M.show(rows)
   if open then
     return close()
@@ -52,7 +52,7 @@ function M.show(rows)
     group = group,
     buffer = vim.api.nvim_get_current_buf(),
     callback = function(args)
-      -- Opening or closing a window also fires CursorMoved, although the cursor has not moved.
+      -- Compares the cursor, because CursorMoved also fires when a window opens or closes.
       if args.event ~= "CursorMoved" or not vim.deep_equal(vim.api.nvim_win_get_cursor(0), cursor) then
         close()
       end

@@ -1,7 +1,7 @@
---- Compares texts by lines.
+--- Compares two texts line by line.
 local M = {}
 
---- |vim.diff()|. Neovim 0.12 has renamed it to `vim.text.diff()`.
+--- The function |vim.diff()|, which Neovim 0.12 calls `vim.text.diff()`.
 M.diff = vim.text and vim.text.diff or vim.diff
 
 ---@param lines string[]
@@ -11,8 +11,7 @@ local function joined(lines)
 end
 
 --- Returns the differences between two texts. Each difference has four numbers: first line (1-based) and number of
---- lines in the old text, then the same for the new text. If the number of lines is 0, the first line is the line above
---- the change.
+--- lines in the old text, then the same for the new text. For 0 lines, the first line is the line above the change.
 ---@param old string[]
 ---@param new string[]
 ---@return integer[][]

@@ -1,6 +1,6 @@
---- Runs steps that change windows, buffers or text, as soon as Neovim allows changes. Neovim refuses changes under text
---- lock (as in an `<expr>` mapping that waits for a key) and in the command-line window. While `:s///c` asks for
---- confirmation, changes would be lost, because Neovim then writes back lines that it has read before.
+--- Runs steps that change windows, buffers or text, as soon as Neovim allows changes. Neovim refuses changes in the
+--- command-line window and under |textlock| (for example in an `<expr>` mapping). Steps also wait while `:s///c` asks
+--- for confirmation, because Neovim would overwrite changed lines with its own copy.
 local notify = require("gemini-bridge.notify")
 
 local M = {}
@@ -13,19 +13,19 @@ local waiting = {}
 local listener ---@type integer?
 local timer ---@type uv.uv_timer_t?
 
---- Whether Neovim allows changes of windows, buffers and text now.
+--- Returns true if Neovim allows changes of windows, buffers and text now.
 ---@return boolean
 function M.is_safe()
   if vim.fn.getcmdwintype() ~= "" or vim.startswith(vim.api.nvim_get_mode().mode, "r") then
     return false
   end
-  -- Neovim has no function that reports text lock. nvim_win_close() fails for the invalid window -1 in any case, but
-  -- with E565 only under text lock.
+  -- Tests for |textlock| by an error code, because no function reports it: closing the invalid window -1 always fails,
+  -- but only under |textlock| with E565.
   local _, refused = pcall(vim.api.nvim_win_close, -1, false)
   return not tostring(refused):find("E565", 1, true)
 end
 
---- Returns the message of an error without its position in the code.
+--- Returns the message of a Lua error without file name and line number.
 ---@param problem any
 ---@return string
 function M.reason(problem)
@@ -33,8 +33,8 @@ function M.reason(problem)
   return line:match("E%d+: .*") or (line:gsub("^.-%.lua:%d+: ", ""))
 end
 
---- Runs a step that may trigger the user's autocommands. If the step raises an error, shows it in a message, so that
---- the caller can continue.
+--- Runs a step that may trigger the user's autocommands. Shows an error of the step as a message and lets the caller
+--- continue.
 ---@param step fun(...): any
 ---@param ... any
 ---@return boolean ok
@@ -72,8 +72,8 @@ local function listen()
   end
   listener = vim.api.nvim_create_autocmd("SafeState", {
     callback = function()
-      -- Schedules `run_waiting` only if it can run steps: a scheduled function makes Neovim fire SafeState again, so
-      -- that scheduling it in the command-line window would repeat endlessly.
+      -- Schedules nothing in the command-line window: SafeState fires again after each scheduled function, which would
+      -- repeat endlessly there.
       if M.is_safe() then
         vim.schedule(run_waiting)
       end
@@ -91,7 +91,7 @@ local function listen()
   )
 end
 
---- Runs a step at once if Neovim allows changes, otherwise as soon as it does. Steps run in the order of the calls.
+--- Runs a step as soon as Neovim allows changes: at once if possible. Steps run in the order of the calls.
 ---@param step fun()
 function M.now(step)
   if #waiting == 0 and M.is_safe() then
@@ -102,8 +102,8 @@ function M.now(step)
   listen()
 end
 
---- Runs a step like |now()|, but only after the current command, callback or request has ended. The step still runs
---- before the next message of the host and the next key of the user.
+--- Runs a step like |now()|, but only after the current command, callback or request has ended. The step runs before
+--- the next message of the Node host and before the user's next key.
 ---@param step fun()
 function M.next(step)
   vim.schedule(function()
@@ -114,7 +114,7 @@ end
 --- Runs a step like |now()|, but after a delay.
 ---@param delay_ms integer
 ---@param step fun()
----@return fun() cancel Idempotent. May also be called after the step.
+---@return fun() cancel Idempotent. May be called after the step has run.
 function M.after(delay_ms, step)
   local is_cancelled = false
   vim.defer_fn(function()
@@ -131,10 +131,9 @@ function M.after(delay_ms, step)
   end
 end
 
---- Returns a function that runs a step after a delay. Further calls during the delay have no effect, so that the step
---- runs only once.
+--- Returns a function that runs a step after a delay. During the delay, further calls have no effect.
 ---@param step fun()
----@param delay_ms? integer Default: in the next tick.
+---@param delay_ms? integer Default: until the next tick.
 ---@return fun()
 function M.coalesce(step, delay_ms)
   local is_due = false

@@ -1,4 +1,4 @@
---- Distinguishes actions of the user (keys and commands) from actions of plugins, timers and scripts.
+--- Distinguishes the user's keys and commands from actions of plugins, timers and scripts.
 local command_line = require("gemini-bridge.editor.command_line")
 local scheduler = require("gemini-bridge.editor.scheduler")
 
@@ -9,7 +9,7 @@ local COMMAND = vim.keycode("<Cmd>")
 local keys = vim.api.nvim_create_namespace("gemini-bridge.user-action")
 local GROUP = "gemini-bridge.user-action"
 
---- Commands that run other commands. A window that they close does not count as closed by the user.
+--- Commands that run other commands. A window that such a command closes does not count as closed by the user.
 local BULK = {
   argdo = true,
   bufdo = true,
@@ -22,18 +22,18 @@ local BULK = {
   tabdo = true,
   windo = true,
 }
---- Commands that delete buffers. They count as bulk commands only with a range, a count or names.
+--- Commands that delete buffers. They count as bulk commands only if a range, a count or names are given.
 local DELETES = { bdelete = true, bunload = true, bwipeout = true }
 
 local watchers = 0
---- Whether a key or command of the user is being executed.
+--- True while Neovim executes a key or command of the user.
 local is_acting = false
---- Window and tab page that had the focus when the user pressed the last key. Remembered, because when |WinClosed|
---- fires for the last window of a tab page, Neovim has already moved the focus elsewhere.
+--- Window and tab page with the focus at the user's last key. When |WinClosed| fires for the last window of a tab page,
+--- Neovim has already moved the focus, so it cannot be read then.
 local focus = { win = 0, tab = 0 }
---- Whether the current command line or mapping contains a bulk command.
+--- True if the current command line or mapping contains a command of `BULK` or a bulk use of `DELETES`.
 local is_bulk = false
---- Whether a buffer was unloaded since the user pressed the last key.
+--- True if a buffer was unloaded after the user's last key.
 local has_unloaded = false
 
 ---@param command vim.api.keyset.cmd_parsed
@@ -50,8 +50,8 @@ local function note(commands)
   is_bulk = vim.iter(commands):any(is_bulk_command)
 end
 
---- Remembers until the next tick that the user is acting. Forgets it then, so that what timers and scheduled callbacks
---- do later does not count as an action of the user.
+--- Records that the user is acting, until the next tick. Timers and scheduled callbacks run after that tick, so they do
+--- not count as actions of the user.
 local function acts()
   focus = { win = vim.api.nvim_get_current_win(), tab = vim.api.nvim_get_current_tabpage() }
   if is_acting then
@@ -63,20 +63,21 @@ local function acts()
   end)
 end
 
---- Whether the running command comes from a key or command line, not from an autocommand, function or script.
+--- Returns true if the running command was typed or mapped. Commands from autocommands, functions and scripts return
+--- false.
 ---@return boolean
 function M.is_direct()
   return not vim.fn.expand("<stack>"):find("..", 1, true)
 end
 
---- Whether it is the user who is closing a window in the current tab page, by a key or command. Functions, scripts and
---- autocommands do not count. If Lua code closes the window, the code is assumed to be a mapping of the user if the
---- window had the focus and no buffer was unloaded before, otherwise a plugin. Must be called directly in the callback
---- of |WinClosed|, because it inspects the call stack.
+--- Returns true if the user is closing a window of the current tab page by a key or command. Functions, scripts and
+--- autocommands do not count. Lua code counts as a mapping of the user if the window had the focus and no buffer was
+--- unloaded before. Must be called directly in the callback of |WinClosed|, because the function inspects the call
+--- stack.
 ---@param win integer
 ---@return boolean
 function M.closes(win)
-  -- Level 2 of the stack is the callback. Level 3 exists only if Lua has closed the window.
+  -- Level 2 of the call stack is the callback of |WinClosed|. Level 3 exists only if Lua code closes the window.
   local is_lua = debug.getinfo(3, "S") ~= nil
   return is_acting
     and not is_bulk
@@ -85,7 +86,7 @@ function M.closes(win)
     and M.is_direct()
 end
 
---- Starts to watch keys and commands. Several callers can watch at the same time.
+--- Starts to watch the user's keys and commands. Several callers can watch at the same time.
 ---@return fun() stop Idempotent.
 function M.watch()
   watchers = watchers + 1
@@ -114,8 +115,8 @@ function M.watch()
         has_unloaded = is_acting
       end,
     })
-    -- `:q` counts as an action of the user even if no key was typed, because `nvim --remote-send` and RPC clients act
-    -- for the user without typing.
+    -- Counts `:q` as an action of the user even without a typed key: `nvim --remote-send` and RPC clients send commands
+    -- for the user.
     vim.api.nvim_create_autocmd("QuitPre", { group = group, callback = acts })
   end
   local stopped = false

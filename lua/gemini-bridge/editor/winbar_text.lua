@@ -1,19 +1,19 @@
---- Joins texts for a winbar. Leaves out the least important parts if the window is too narrow.
+--- Joins texts for a winbar. In a narrow window, leaves out the least important texts.
 local M = {}
 
---- Default minimum width of the part that can be shortened (screen cells).
+--- Default minimum width of the part that can be shortened, in screen cells.
 local MIN_CELLS = 8
---- Highest rank of a part.
+--- Highest `rank` that a part can have.
 local MAX_RANK = 9
 
 ---@class gemini_bridge.BarPart
 ---@field text? string
----@field shorten? fun(width?: integer): string Returns a text for the remaining width, such as a path.
----@field min? integer Minimum width of the part that can be shortened (screen cells).
----@field rank? integer The part with the lowest rank is left out first. Parts without a rank always stay.
+---@field shorten? fun(width?: integer): string Instead of `text`: returns a text of at most this width, such as a path.
+---@field min? integer Minimum width for `shorten`, in screen cells.
+---@field rank? integer Parts with a low rank are left out first. Parts without a rank always stay.
 
 ---@param parts gemini_bridge.BarPart[]
----@param width? integer Width for the part that can be shortened. nil leaves out this part.
+---@param width? integer Width for the part with a `shorten` function. nil leaves out this part.
 ---@return string
 local function join(parts, width)
   return (" %s "):format(vim
@@ -24,11 +24,11 @@ local function join(parts, width)
     :join(""))
 end
 
---- Joins parts to a text that fits. If there is too little room, first shortens the part that has a `shorten` function,
---- then leaves out parts, starting with the lowest rank.
+--- Joins parts into a text that fits the width. If there is too little room, first shortens the part with a `shorten`
+--- function, then leaves out parts in the order of their rank.
 ---@param parts gemini_bridge.BarPart[]
 ---@param width integer Width of the window in screen cells.
----@return string # For 'winbar'.
+---@return string # Value for 'winbar'.
 function M.fit(parts, width)
   local flexible = vim.iter(parts):find(function(part)
     return part.shorten

@@ -1,10 +1,9 @@
---- Changes windows and buffers by handle, without moving the focus. Errors in the user's autocommands have no
---- effect.
+--- Changes windows and buffers by handle, without moving the focus and in spite of errors in the user's autocommands.
 local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
 
---- Options that a new window must not inherit from a window that shows a terminal or a list (such as quickfix).
+--- Options that a new window must not inherit from the window of a terminal or list.
 local PLAIN = {
   "number",
   "relativenumber",
@@ -20,11 +19,11 @@ local PLAIN = {
   "winfixheight",
 }
 
---- Windows that are being closed by the plugin, not by the user.
+--- Windows that the plugin is closing now.
 ---@type table<integer, true>
 local closing = {}
 
---- Sets options only for this window; `:set` would also change their global values.
+--- Sets options for one window only. `:set` would also change their global values.
 ---@param win integer
 ---@param options table<string, any>
 function M.set(win, options)
@@ -35,7 +34,7 @@ end
 
 --- Returns the window-local values of some options.
 ---@param win integer
----@param names table<string, any> By name of the option; the values do not matter.
+---@param names table<string, any> Option names as keys. The values are ignored.
 ---@return table<string, any>
 function M.options(win, names)
   local values = {}
@@ -45,8 +44,8 @@ function M.options(win, names)
   return values
 end
 
---- Gives a window ordinary options: those that it may have inherited from the window of a terminal or a list get their
---- global values.
+--- Resets options such as 'number' to their global values. A new window may have inherited other values from the window
+--- of a terminal or list.
 ---@param win integer
 function M.make_plain(win)
   for _, name in ipairs(PLAIN) do
@@ -83,12 +82,13 @@ function M.set_view(win, view)
   end)
 end
 
---- Makes the next change of the current buffer a separate undo step, also in Insert mode.
+--- Starts a new undo step for the next change of the current buffer, also in Insert mode.
 function M.end_undo_step()
   vim.cmd("noautocmd let &l:undolevels = &l:undolevels")
 end
 
---- Restores the current directory, because 'autochdir' changes it when a window in another tab page opens or closes.
+--- Restores the current directory. With 'autochdir', Neovim changes the directory when a window in another tab page
+--- opens or closes.
 ---@param directory string
 function M.stay_in(directory)
   if vim.fn.getcwd() ~= directory then
@@ -96,9 +96,8 @@ function M.stay_in(directory)
   end
 end
 
---- If a window is the last ordinary window of a tab page other than the current one, closes the floats of that tab page
---- first. Otherwise, Neovim 0.10 would crash when the window closes.
----@param win integer Window that closes next.
+--- Closes the floats of another tab page before its last ordinary window closes. Otherwise, Neovim 0.10 would crash.
+---@param win integer Window that will close next.
 local function close_floats_first(win)
   local tab = vim.api.nvim_win_get_tabpage(win)
   if tab == vim.api.nvim_get_current_tabpage() or M.is_float(win) then
@@ -111,7 +110,7 @@ local function close_floats_first(win)
   end
 end
 
---- Closes a window, even if an autocommand fails.
+--- Closes a window, even if an autocommand raises an error.
 ---@param win integer
 function M.close(win)
   close_floats_first(win)
@@ -123,15 +122,15 @@ function M.close(win)
   closing[win] = nil
 end
 
---- Whether the plugin is closing a window.
+--- Returns true while the plugin is closing a window. False if the user or another plugin closes it.
 ---@param win integer
 ---@return boolean
 function M.is_closing(win)
   return closing[win] == true
 end
 
---- Detaches the language servers from a buffer before it is deleted. Otherwise, Neovim 0.10 reads the deleted text for
---- the servers (E315).
+--- Detaches all language servers from a buffer that will be deleted. Otherwise, Neovim 0.10 reads the deleted text
+--- (E315).
 ---@param buf integer
 local function detach_servers(buf)
   for _, client in ipairs(package.loaded["vim.lsp"] and vim.lsp.get_clients({ bufnr = buf }) or {}) do
@@ -139,7 +138,7 @@ local function detach_servers(buf)
   end
 end
 
---- Deletes a buffer, even if an autocommand fails. Idempotent.
+--- Deletes a buffer, even if an autocommand raises an error. Idempotent.
 ---@param buf integer
 function M.delete_buffer(buf)
   detach_servers(buf)
@@ -151,8 +150,7 @@ function M.delete_buffer(buf)
   end
 end
 
---- Deletes the buffers with a name that the plugin uses. Neovim creates such buffers when it restores a session that
---- was saved while the plugin had windows.
+--- Deletes all buffers with a name that the plugin needs. A restored session may contain such buffers.
 ---@param name string
 function M.delete_restored(name)
   if vim.fn.bufexists(name) == 1 then
@@ -164,9 +162,9 @@ function M.delete_restored(name)
   end
 end
 
---- Calls a function that creates a window or buffer. If an autocommand fails, returns the error, and removes the window
---- or buffer if Neovim has already created it.
----@param list fun(): integer[] Returns all handles.
+--- Calls a function that creates a window or buffer. If an autocommand raises an error, removes the new window or
+--- buffer and returns the error.
+---@param list fun(): integer[] Returns the handles of all windows or buffers.
 ---@param remove fun(handle: integer)
 ---@param create fun(...): integer
 ---@param ... any Arguments of `create`.
@@ -185,7 +183,7 @@ local function try(list, remove, create, ...)
   return nil, result
 end
 
---- Creates a buffer, even if an autocommand fails.
+--- Creates a buffer, even if an autocommand raises an error.
 ---@param listed boolean
 ---@param scratch boolean
 ---@return integer buf
@@ -198,9 +196,9 @@ function M.create_buffer(listed, scratch)
   return assert(tonumber(vim.api.nvim_exec2(quietly, { output = true }).output))
 end
 
---- Names a buffer, even if an autocommand fails. Raises an error if another buffer has the name.
+--- Names a buffer, even if an autocommand raises an error. Raises an error if another buffer has the name.
 ---@param buf integer
----@param name string As Neovim returns it: an absolute path or a URL.
+---@param name string Absolute path or URL.
 function M.set_name(buf, name)
   pcall(vim.api.nvim_buf_set_name, buf, name)
   if vim.api.nvim_buf_get_name(buf) ~= name then
@@ -209,7 +207,7 @@ function M.set_name(buf, name)
   end
 end
 
---- Returns the window to split for a new window. This is never a float, because Neovim 0.10 cannot split floats.
+--- Returns a window that can be split. Never returns a float, because Neovim 0.10 cannot split floats.
 ---@return integer
 function M.base()
   local current = vim.api.nvim_get_current_win()
@@ -219,8 +217,8 @@ function M.base()
   end) --[[@as integer]]
 end
 
---- Opens a window beside another one. If an autocommand fails, tries again without autocommands. Raises an error if
---- there is no room.
+--- Opens a window beside another window. If an autocommand raises an error, tries again without autocommands. Raises an
+--- error if there is no room.
 ---@param buf integer
 ---@param config vim.api.keyset.win_config
 ---@return integer win
@@ -233,8 +231,8 @@ function M.open(buf, config)
   return win
 end
 
---- Opens a buffer in a new tab page after all others. Uses a temporary float for this, so that neither the focus nor
---- the mode changes (not even Visual mode).
+--- Opens a buffer in a new tab page after all others. Uses a temporary float, so that the focus and the mode
+--- stay (even Visual mode).
 ---@param buf integer
 ---@return integer tab, integer win
 function M.open_tab(buf)
@@ -253,8 +251,8 @@ function M.open_tab(buf)
     tab, win = vim.api.nvim_get_current_tabpage(), vim.api.nvim_get_current_win()
   end)
   M.close(float)
-  -- The new tab page may have made the tab line appear. Makes Neovim resize the windows of the current tab page for it,
-  -- because they would otherwise cover the command line.
+  -- Setting 'showtabline' makes Neovim fit the windows of the current tab page below a tab line that has just appeared.
+  -- Otherwise, these windows would cover the command line.
   vim.cmd("noautocmd let &showtabline = &showtabline")
   M.stay_in(directory)
   if not ok then

@@ -1,4 +1,4 @@
---- Manages the user's notes on lines of files, until they are sent to a CLI or deleted.
+--- Manages the notes that the user writes on lines of files. A note stays until it is sent to a CLI or deleted.
 local config = require("gemini-bridge.config")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
@@ -11,14 +11,14 @@ local M = {}
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.notes")
 
 local by_id = {} ---@type table<string, gemini_bridge.Note>
---- Ids of notes that this Neovim has read or written, including deleted ones.
+--- Ids of all notes that this Neovim has read or written. Deleted notes stay in this list.
 local known = {} ---@type table<string, true>
 --- Id of the extmark of each note, by buffer.
 local marks = {} ---@type table<integer, table<string, integer>>
 local is_loaded = false
 local last_id = 0
 
---- Returns all notes, sorted by file and line. To get current line numbers, call `follow_marks` first.
+--- Returns all notes, sorted by file and line. The line numbers are current only after `follow_marks`.
 ---@return gemini_bridge.Note[]
 local function sorted()
   local all = vim.tbl_values(by_id)
@@ -31,7 +31,7 @@ local function sorted()
   return all
 end
 
---- Updates the line numbers of a buffer's notes from their extmarks.
+--- Updates the line numbers of notes: after edits, the extmarks of a buffer know the new lines.
 ---@param buf integer
 local function follow_marks(buf)
   for id, mark in pairs(vim.api.nvim_buf_is_loaded(buf) and marks[buf] or {}) do
@@ -43,7 +43,7 @@ local function follow_marks(buf)
   end
 end
 
---- Returns all notes, sorted by file and line, with their current line numbers.
+--- Returns all notes, sorted by file and line, with current line numbers.
 ---@return gemini_bridge.Note[]
 local function current()
   for buf in pairs(marks) do
@@ -56,7 +56,7 @@ local function save()
   store.write(known, current())
 end
 
---- Shows the notes of a buffer's file.
+--- Shows the notes of the file that a buffer contains.
 ---@param buf integer
 local function place(buf)
   local name = vim.api.nvim_buf_get_name(buf)
@@ -102,7 +102,7 @@ local function listen()
       place(args.buf)
     end,
   })
-  -- Saves the line numbers of the notes before a reload or unload of the buffer deletes their extmarks.
+  -- Saves the line numbers of the notes. A reload or unload of the buffer would delete their extmarks.
   vim.api.nvim_create_autocmd({ "BufReadPre", "BufUnload" }, {
     group = group,
     callback = function(args)
@@ -122,8 +122,8 @@ local function update()
   scheduler.now(place_all)
 end
 
---- Loads the notes that an earlier Neovim has stored for files below the current directory. Does so only once.
----@return integer count Number of notes that were loaded now.
+--- Loads the notes that an earlier Neovim stored for files below the current directory. Later calls have no effect.
+---@return integer count Number of loaded notes. 0 for later calls.
 function M.load()
   if is_loaded then
     return 0
@@ -142,14 +142,14 @@ function M.load()
   return vim.tbl_count(by_id)
 end
 
---- Returns the notes, sorted by file and line.
+--- Returns all notes, sorted by file and line, with current line numbers.
 ---@return gemini_bridge.Note[]
 function M.list()
   M.load()
   return current()
 end
 
---- Deletes notes.
+--- Deletes notes, also from the file on disk.
 ---@param ids string[]
 function M.remove(ids)
   for _, id in ipairs(ids) do
@@ -158,7 +158,7 @@ function M.remove(ids)
   update()
 end
 
---- Returns the reason why a buffer cannot have notes, if there is one.
+--- Returns the reason why a buffer cannot have notes. Returns nil if notes are possible.
 ---@param buf integer
 ---@return string?
 local function obstacle(buf)
@@ -170,9 +170,9 @@ local function obstacle(buf)
   end
 end
 
---- Asks for a note on lines of the current buffer. If these lines already have a note, edits it; an empty text deletes
---- it.
----@param lines [integer, integer] First and last, 1-based.
+--- Asks the user for a note on lines of the current buffer. Edits the note that these lines already have. An empty text
+--- deletes the note.
+---@param lines [integer, integer] First and last line, 1-based.
 function M.edit(lines)
   M.load()
   local buf = vim.api.nvim_get_current_buf()
@@ -184,7 +184,8 @@ function M.edit(lines)
   local existing = vim.iter(M.list()):find(function(note)
     return note.path == name and note.first <= lines[2] and note.last >= lines[1]
   end)
-  -- In the built-in input, CTRL-C raises an error, which is ignored.
+  -- In Neovim's own input, CTRL-C raises an error. Ignores the error, because it only means that the user has
+  -- cancelled.
   pcall(vim.ui.input, {
     prompt = existing and "Note (leave empty to delete): " or "Note: ",
     default = existing and existing.text,

@@ -1,4 +1,4 @@
---- Stores notes for a week in a file that only the user can read. Several Neovims share the file: each one replaces
+--- Stores notes for a week in a file that only the user can read. Several Neovims share this file. Each Neovim replaces
 --- only the notes that it has read or written.
 local notify = require("gemini-bridge.notify")
 local private_file = require("gemini-bridge.disk.private_file")
@@ -6,7 +6,7 @@ local private_file = require("gemini-bridge.disk.private_file")
 local M = {}
 
 local MAX_AGE_S = 7 * 24 * 60 * 60
---- Maximum number and total size of notes. The oldest are removed first.
+--- Maximum number of notes and maximum total size. The oldest notes are removed first.
 local MAX_NOTES, MAX_SIZE_BYTES = 500, 1024 * 1024
 
 ---@class gemini_bridge.Note
@@ -38,7 +38,7 @@ local function is_note(value)
     and type(value.at) == "number"
 end
 
---- Returns the stored notes, without those that are too old.
+--- Returns the stored notes that are at most a week old.
 ---@return gemini_bridge.Note[]
 function M.read()
   local oldest = os.time() - MAX_AGE_S
@@ -47,9 +47,9 @@ function M.read()
   end)
 end
 
---- Replaces this Neovim's notes in the file, and keeps those of other Neovims.
----@param known table<string, true> Ids of the notes that this Neovim has read or written.
----@param notes gemini_bridge.Note[] The notes of `known` that still exist.
+--- Replaces the notes of this Neovim in the file. Keeps the notes of other Neovims.
+---@param known table<string, true> Ids of all notes that this Neovim has read or written, also of deleted notes.
+---@param notes gemini_bridge.Note[] All notes of this Neovim that still exist.
 function M.write(known, notes)
   local all = vim.tbl_filter(function(note)
     return not known[note.id]

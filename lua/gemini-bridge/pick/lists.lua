@@ -1,23 +1,23 @@
---- Defines the lists that a picker can show: unreviewed changes, the history, and past prompts.
+--- Defines the lists that a picker can show: unreviewed changes, the history of changes, and past prompts.
 local path = require("gemini-bridge.disk.path")
 
 local M = {}
 
 ---@class gemini_bridge.PickItem
----@field text string One line.
----@field path? string File of the item.
----@field line? integer 1-based.
+---@field text string Line in the list.
+---@field path? string File that the picker may open.
+---@field line? integer Line in the file, 1-based.
 ---@field preview fun(): string[]
 ---@field choose fun()
 
 ---@class gemini_bridge.PickList
 ---@field title string
----@field syntax string Syntax of the previews.
----@field items fun(): gemini_bridge.PickItem[]?, string? Returns the items, or nil and the reason why there are none.
+---@field syntax string Value of 'syntax' for previews.
+---@field items fun(): gemini_bridge.PickItem[]?, string? Returns the items, or nil and the reason for an empty list.
 
---- Maximum length of a line of the list (characters).
+--- Maximum length of a line in the list (characters).
 local MAX_LINE_LENGTH = 200
---- For previews: number of unchanged lines shown around a hunk, and maximum number of lines shown of the hunk itself.
+--- Limits for previews: number of unchanged lines around a hunk, and maximum number of lines of the hunk.
 local CONTEXT_LINES, MAX_HUNK_LINES = 3, 200
 
 ---@param text string
@@ -33,7 +33,7 @@ local function author(cli, prompt)
   return one_line(prompt ~= "" and ("%s: %s"):format(cli, prompt) or cli)
 end
 
---- Returns a preview of a change: the current lines of each hunk, without the old lines.
+--- Returns a preview of a changed file: the new lines of each hunk, without the removed lines.
 ---@param change gemini_bridge.Change
 ---@return string[]
 local function hunks_of(change)

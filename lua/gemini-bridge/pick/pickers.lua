@@ -1,4 +1,4 @@
---- Shows a list in a picker: snacks.nvim, telescope.nvim, fzf-lua, or |vim.ui.select()|.
+--- Shows a list in snacks.nvim, telescope.nvim, fzf-lua or |vim.ui.select()|.
 local choose = require("gemini-bridge.editor.choose")
 local lists = require("gemini-bridge.pick.lists").lists
 local notify = require("gemini-bridge.notify")
@@ -116,7 +116,7 @@ end
 ---@type table<string, gemini_bridge.ShowList>
 local SHOW = { snacks = show_snacks, telescope = show_telescope, fzf = show_fzf, select = show_select }
 local MODULES = { snacks = "snacks", telescope = "telescope", fzf = "fzf-lua" }
---- Order in which installed pickers are tried.
+--- Pickers in the order in which `choose_picker` looks for them.
 local ORDER = { "snacks", "telescope", "fzf" }
 
 ---@param name string
@@ -125,7 +125,8 @@ local function is_installed(name)
   return MODULES[name] == nil or (pcall(require, MODULES[name]))
 end
 
---- Returns the first installed picker. snacks.nvim has many parts, so it counts only if its picker is enabled.
+--- Returns the first installed picker. Uses snacks.nvim only if its picker is enabled, because users install it for
+--- other parts, too.
 ---@return string
 local function choose_picker()
   return vim.iter(ORDER):find(function(name)
@@ -135,9 +136,9 @@ local function choose_picker()
 end
 
 ---@class gemini_bridge.PickOptions
----@field picker? "auto"|"snacks"|"telescope"|"fzf"|"select" Default: "auto", the first installed picker.
+---@field picker? "auto"|"snacks"|"telescope"|"fzf"|"select" Default: "auto", which uses the first installed picker.
 
---- Shows a list in a picker, and opens the item that the user chooses.
+--- Shows a list in a picker and opens the item that the user chooses.
 ---@param name "changes"|"history"|"prompts"
 ---@param opts? gemini_bridge.PickOptions
 function M.pick(name, opts)

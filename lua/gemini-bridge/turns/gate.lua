@@ -1,5 +1,5 @@
---- Stores whether the gate is on, for all CLIs or single ones. While it is on, a CLI asks before each edit, in every
---- approval mode. The host makes the CLIs ask.
+--- Stores the gate setting. While the gate is on, CLIs ask before each edit in every approval mode. The setting applies
+--- to all CLIs or to single CLIs. The Node host makes the CLIs ask.
 local channel = require("gemini-bridge.bridge.channel")
 local clis = require("gemini-bridge.config.clis")
 local config = require("gemini-bridge.config")
@@ -8,10 +8,10 @@ local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
---- The setting made by `:GeminiGate`. Once made, it is used instead of the option `gate`.
+--- Setting made by `:GeminiGate`. Overrides the option `gate`.
 local chosen ---@type gemini_bridge.events.gate?
 
---- Returns the current setting.
+--- Returns the gate setting: from `:GeminiGate`, or else from the option `gate`.
 ---@return gemini_bridge.events.gate
 function M.get()
   if chosen then
@@ -22,7 +22,7 @@ function M.get()
   return { all = option == true, clis = is_table and vim.deepcopy(option) or vim.empty_dict() }
 end
 
----@param cli? string Default: the setting for CLIs that are not named.
+---@param cli? string Name of a CLI. Default: the setting for CLIs without a setting of their own.
 ---@return boolean
 function M.is_on(cli)
   local now = M.get()
@@ -33,9 +33,9 @@ function M.is_on(cli)
   return own
 end
 
---- Switches the gate on or off.
+--- Switches the gate (CLIs ask before each edit) on or off.
 ---@param on boolean
----@param cli? string Only for this CLI.
+---@param cli? string Changes the setting only for this CLI.
 function M.set(on, cli)
   local now = vim.deepcopy(M.get())
   if cli then
@@ -48,10 +48,10 @@ function M.set(on, cli)
   vim.cmd.redrawstatus({ bang = true })
 end
 
---- Returns why a connected CLI does not obey the gate, and what the user can do.
+--- Returns why a connected CLI does not ask before edits while the gate is on, and how the user can change that.
 ---@param client gemini_bridge.ClientInfo
----@return string? reason nil if the CLI obeys.
----@return boolean? may_ask Whether the CLI may still ask, because its first hook may not have arrived yet.
+---@return string? reason nil if the CLI asks.
+---@return boolean? may_ask True if the CLI may still ask: its first hook may not have arrived yet.
 local function obstacle(client)
   local cli = clis.get(client.cli)
   if not cli or not cli.gate then
@@ -65,12 +65,12 @@ local function obstacle(client)
 end
 
 ---@class gemini_bridge.GateReach
----@field asking string[] Names of the connected CLIs that ask while the gate is on.
+---@field asking string[] Names of the connected CLIs that ask before edits while the gate is on.
 ---@field others string[] Names of the other connected CLIs, each with the reason.
----@field is_possible boolean Whether at least one connected CLI asks or may ask.
+---@field is_possible boolean At least one connected CLI asks before edits, or may ask.
 
---- Groups the connected CLIs by whether they obey the gate.
----@param cli? string Only CLIs of this profile.
+--- Lists the connected CLIs that ask before edits while the gate is on, and the CLIs that do not ask.
+---@param cli? string Name of a CLI. Leaves out other CLIs.
 ---@return gemini_bridge.GateReach
 function M.reach(cli)
   local reach = { asking = {}, others = {}, is_possible = false } ---@type gemini_bridge.GateReach
@@ -88,7 +88,7 @@ function M.reach(cli)
   return reach
 end
 
---- Returns a short text for the status line. It is empty unless the gate makes a connected CLI ask.
+--- Returns a text for the status line, such as "gate on". Empty if no connected CLI asks before edits.
 ---@return string
 function M.text()
   local names = {}
@@ -104,7 +104,7 @@ function M.text()
   return M.get().all and "gate on" or "gate on for " .. table.concat(names, ", ")
 end
 
---- Returns lines for `:GeminiStatus`: whether the gate is on, and which CLIs do not ask.
+--- Returns lines for `:GeminiStatus`: the gate setting, and the CLIs that do not ask before edits.
 ---@return string[]
 function M.lines()
   local setting = M.get()

@@ -1,4 +1,4 @@
---- Implements `:GeminiGate [on|off] [cli={name}]`.
+--- Implements `:GeminiGate`, which makes CLIs ask before each edit.
 local clis = require("gemini-bridge.config.clis")
 local gate = require("gemini-bridge.turns.gate")
 local notify = require("gemini-bridge.notify")
@@ -6,8 +6,8 @@ local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
---- Switches the gate on, and tells the user which CLIs ask. If CLIs are connected but none would obey, does not switch
---- it on.
+--- Switches the gate on and tells the user which CLIs now ask before edits. Leaves the gate off if CLIs are connected
+--- but none of them can ask.
 ---@param cli? string
 local function open(cli)
   local reach = gate.reach(cli)
@@ -32,7 +32,7 @@ local function open(cli)
   notify(text)
 end
 
---- Runs the command. Toggles the gate if the arguments contain neither "on" nor "off".
+--- Runs `:GeminiGate`. Toggles the gate if the arguments contain neither "on" nor "off".
 ---@param args vim.api.keyset.create_user_command.command_args
 function M.run(args)
   local on, cli ---@type boolean?, string?

@@ -1,4 +1,4 @@
---- Reports the turns of agents: by `User` events, a progress message and desktop notifications.
+--- Reports when agents start, wait and finish: by `User` events, a progress message and desktop notifications.
 local config = require("gemini-bridge.config")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local status = require("gemini-bridge.bridge.status")
@@ -7,7 +7,7 @@ local M = {}
 
 local EVENTS = { started = "GeminiTurnStarted", waiting = "GeminiWaiting", ended = "GeminiTurnEnded" }
 
---- Text and status of the progress message.
+--- Text and status of the progress message for each kind of event.
 local PROGRESS = {
   started = { "working", "running" },
   resumed = { "working", "running" },
@@ -15,7 +15,7 @@ local PROGRESS = {
   ended = { "done", "success" },
 }
 
---- Shows the progress message, without adding it to the message history.
+--- Shows the progress message. Does not add it to the message history.
 ---@param turn gemini_bridge.Turn
 local function show_progress(turn)
   local text, state = unpack(PROGRESS[turn.kind])
@@ -28,7 +28,7 @@ local function show_progress(turn)
   })
 end
 
---- Maximum number of characters of a name in a desktop notification.
+--- Maximum length of a name in a desktop notification (characters).
 local MAX_NAME_LENGTH = 60
 
 local SENTENCES = { waiting = "%s waits for you in %s", ended = "%s has finished in %s" }
@@ -42,14 +42,14 @@ vim.api.nvim_create_autocmd({ "FocusGained", "FocusLost" }, {
   end,
 })
 
---- Shortens a name, and replaces characters that the terminal would interpret instead of showing them.
+--- Shortens a name. Replaces characters that the terminal would interpret as control characters.
 ---@param name string
 ---@return string
 local function plain(name)
   return (vim.fn.strcharpart(vim.fn.strtrans(name), 0, MAX_NAME_LENGTH):gsub("%c", "?"))
 end
 
---- Sends an escape sequence to the terminal in which Neovim runs. This also works over SSH.
+--- Sends an escape sequence to the terminal in which Neovim runs. Works over SSH, too.
 ---@param sequence string
 local function send(sequence)
   if vim.api.nvim_ui_send then
@@ -63,7 +63,8 @@ local function send(sequence)
   end
 end
 
---- Notifies the desktop (OSC 9) that an agent waits or has finished, if the option is set and Neovim is not focused.
+--- Sends a desktop notification (OSC 9) that an agent waits or has finished. Needs the option `notify.desktop`, and
+--- sends nothing while Neovim has the focus.
 ---@param turn gemini_bridge.Turn
 local function notify_desktop(turn)
   if has_focus or not config.get().notify.desktop then
@@ -73,7 +74,7 @@ local function notify_desktop(turn)
   send("\27]9;" .. SENTENCES[turn.kind]:format(name, project) .. "\7")
 end
 
---- Handles a change of an agent's turn.
+--- Handles a report that an agent has started, waits, goes on or has finished.
 ---@param turn gemini_bridge.Turn
 function M.changed(turn)
   if vim.fn.has("nvim-0.12") == 1 and not vim.api.nvim_get_mode().mode:find("^[cr]") then
