@@ -1,15 +1,15 @@
---- After several proposals of a CLI in one turn, tells the user how to review all changes of a turn together instead.
---- Does so only once.
+--- Shows a hint after several proposals in one turn of a CLI: the CLI could write without asking, and the user could
+--- review all changes afterwards. Shows the hint only once.
 local gate = require("gemini-bridge.turns.gate")
 local notify = require("gemini-bridge.notify")
 local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
---- Number of proposals in a turn after which the message is shown.
+--- Number of proposals in one turn that triggers the hint.
 local MIN_PROPOSALS = 5
 
---- Number of proposals in the current turn, by client.
+--- Number of proposals in the current turn, by name of the CLI's client.
 local counts = {} ---@type table<string, integer>
 local is_told = false
 
@@ -21,8 +21,8 @@ vim.api.nvim_create_autocmd("User", {
   end,
 })
 
---- Whether unreviewed changes of a CLI can be listed and undone.
----@param name string Name of the CLI's terminal or client.
+--- Returns true if the plugin tracks changes that a CLI makes without asking.
+---@param name string Name of the CLI's terminal or MCP client.
 ---@return boolean
 local function is_tracked(name)
   return vim.iter(status.get().clients):any(function(client)
@@ -30,7 +30,7 @@ local function is_tracked(name)
   end)
 end
 
---- Counts a proposal, and shows the message when it is due.
+--- Counts a proposal. Shows the hint after the fifth proposal of a turn.
 ---@param review gemini_bridge.Review
 function M.count(review)
   counts[review.client] = (counts[review.client] or 0) + 1

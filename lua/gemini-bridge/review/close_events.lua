@@ -1,5 +1,6 @@
---- Decides what happens to a review when a window closes, a buffer is deleted or Neovim exits: the review is rejected,
---- parked (pending, but without windows), or ended without a decision.
+--- Handles events that close the windows or buffers of a review. If the user closes the proposal, rejects it. If a
+--- script closes the proposal, the review stays pending without windows. If Neovim exits, ends the review without a
+--- decision.
 local decision = require("gemini-bridge.review.decision")
 local close_windows = require("gemini-bridge.review.window.close_windows")
 local notify = require("gemini-bridge.notify")
@@ -15,15 +16,15 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Type of a function that adds an autocommand: for the proposal's buffer, or for all buffers if `anywhere` is true.
+--- Function that adds an autocommand for the proposal buffer, or for all buffers if `anywhere` is true.
 ---@alias gemini_bridge.On fun(event: string, callback: fun(args: table), anywhere?: boolean)
 
---- Whether Neovim is exiting. If so, a window that closes does not tell what the user has decided.
+--- Returns true if Neovim is exiting. Windows that close then do not express a decision of the user.
 local function is_quitting()
   return vim.v.exiting ~= vim.NIL
 end
 
---- Parks a review after a script or plugin has closed its windows or buffers: this is no decision of the user.
+--- Parks a review (pending, but without windows) after a script or plugin has closed its windows or buffers.
 ---@param review gemini_bridge.Review
 local function stay_pending(review)
   scheduler.next(function()
@@ -40,8 +41,8 @@ local function stay_pending(review)
   end)
 end
 
---- Rejects the review when the user closes the proposal's last window. Parks it when a script or plugin closes that
---- window, or when the proposal's buffer is unloaded.
+--- Rejects the review when the user closes the last window of the proposal. If a script or plugin closes that window or
+--- unloads the proposal buffer, the review stays pending.
 ---@param review gemini_bridge.Review
 ---@param on gemini_bridge.On
 local function reject_on_close(review, on)
@@ -67,10 +68,10 @@ local function reject_on_close(review, on)
     if is_quitting() then
       return
     end
-    -- Copies the edits even if the review has ended: its proposal may still be open, because the user is typing in it.
+    -- Copies the edits of ended reviews, too: an ended proposal stays open while the user is typing in its buffer.
     records.copy_edits(review)
     scheduler.next(function()
-      -- Waits before checking, because `:edit!` also fires BufUnload, but BufReadCmd then fills the buffer again.
+      -- Checks in the next tick, because BufUnload also fires for `:edit!`, which then loads the buffer again.
       if records.is_pending(review) and not proposal.is_loaded(review.buffers) then
         stay_pending(review)
       end
@@ -85,7 +86,7 @@ local function reject_on_close(review, on)
   end)
 end
 
---- Parks a review when the user shows another buffer in its window.
+--- Parks a review (pending, but without windows) when the user shows another buffer in the proposal window.
 ---@param review gemini_bridge.Review
 ---@param on gemini_bridge.On
 local function park_on_hide(review, on)
@@ -99,8 +100,8 @@ local function park_on_hide(review, on)
   end)
 end
 
---- Lets `:qall` exit Neovim although a proposal has been edited. In the last window, makes `:q` close the review
---- instead of exiting Neovim.
+--- Lets `:qall` exit Neovim in spite of an edited proposal. Lets `:q` in the last window close the review without
+--- exiting Neovim.
 ---@param review gemini_bridge.Review
 ---@param on gemini_bridge.On
 local function allow_quit(review, on)
@@ -130,8 +131,8 @@ local function allow_quit(review, on)
   end)
 end
 
---- Closes the windows of a review when Neovim exits. BufWinLeave fires only after Neovim has decided to exit, but
---- before VimLeavePre, in which plugins save the session.
+--- Closes the windows of a review when Neovim exits. Uses BufWinLeave, because plugins save the session later, at
+--- VimLeavePre.
 ---@param review gemini_bridge.Review
 ---@param on gemini_bridge.On
 local function close_before_exit(review, on)
@@ -142,7 +143,7 @@ local function close_before_exit(review, on)
   end, true)
 end
 
---- Adds the autocommands for all events that may close a review.
+--- Adds autocommands for all events that may close a review.
 ---@param review gemini_bridge.Review
 ---@param on gemini_bridge.On
 function M.listen(review, on)

@@ -1,4 +1,4 @@
---- Creates a review: its record, its buffers, its keys and its listeners.
+--- Creates reviews: record, buffers, key mappings and listeners.
 local close_events = require("gemini-bridge.review.close_events")
 local config = require("gemini-bridge.config")
 local decision = require("gemini-bridge.review.decision")
@@ -22,7 +22,7 @@ local typed_write = require("gemini-bridge.review.typed_write")
 
 local M = {}
 
---- Accepts a proposal because the user typed `:w` or a similar command.
+--- Accepts a proposal after the user has typed `:w` or a similar command.
 ---@param review gemini_bridge.Review
 ---@param run fun(step: fun())
 ---@param force boolean
@@ -50,7 +50,7 @@ local function map_keys(review)
   })
 end
 
---- Updates a review when the user leaves, splits or resizes windows, or shows other buffers in them.
+--- Updates a review when the user leaves, splits or resizes windows or shows another buffer in a window.
 ---@param review gemini_bridge.Review
 ---@param on gemini_bridge.On
 local function follow_windows(review, on)
@@ -67,15 +67,15 @@ local function follow_windows(review, on)
       and vim.api.nvim_get_current_buf() ~= review.buffers.original
     then
       close_windows.release_original(shown)
-      -- The original text is no longer visible, and so the proposal must now show the removed lines itself.
+      -- Shows removed lines as virtual lines, because no other window shows the original text now.
       shown.inline = true
       hunk_updates.update(review)
     end
   end, true)
   on("WinNew", function()
     local shown, win = review.view, vim.api.nvim_get_current_win()
-    -- The user has opened another window for the original text. Resets the options of that window, because it is not
-    -- part of the comparison.
+    -- The user has opened a second window for the original text. Resets the diff options that Neovim has copied to the
+    -- new window.
     if
       shown
       and shown.original ~= win
@@ -90,7 +90,7 @@ local function follow_windows(review, on)
   end, true)
 end
 
---- Adds the listeners that change or end a review.
+--- Adds all listeners that update or end a review.
 ---@param review gemini_bridge.Review
 local function listen(review)
   local buf = review.buffers.proposal
@@ -117,8 +117,8 @@ local function listen(review)
   }
 end
 
---- Does the slow part of opening a review: file type plugins and counting hunks. Runs only after Lua has answered the
---- host, so that the host does not wait for it.
+--- Does the slow part of opening a review: runs file type plugins and counts hunks. Runs after the answer to the Node
+--- host, so that the host does not wait.
 ---@param review gemini_bridge.Review
 local function complete(review)
   if not records.is_pending(review) or not vim.api.nvim_buf_is_loaded(review.buffers.proposal) then
@@ -131,13 +131,13 @@ local function complete(review)
   map_keys(review)
   hunk_updates.update(review)
   screen.scroll_to_first_hunk(review)
-  -- Announces the review last, so that scripts find it complete, and can override keys and options.
+  -- Announces the review last, so that scripts can override keys and options.
   decision.announce(review)
 end
 
 ---@param review gemini_bridge.Review
 local function make(review)
-  -- Removes what an earlier call for this review may have left.
+  -- Removes buffers and listeners of an earlier call for the same review.
   proposal.stop_listeners(review)
   proposal.delete_buffers(review)
   review.counted, review.hunks = nil, {}
@@ -153,7 +153,7 @@ local function make(review)
   end)
 end
 
---- Creates a pending review. Creates its buffers and windows as soon as Neovim allows it.
+--- Creates a pending review. Adds buffers and windows as soon as Neovim allows changes.
 ---@param params gemini_bridge.calls.diff_open
 ---@return gemini_bridge.Review
 function M.create(params)
@@ -186,7 +186,8 @@ function M.create(params)
   return review
 end
 
---- Replaces the proposed text. Shows a message if the user has seen or edited the earlier text.
+--- Replaces the text of an open proposal with a new proposal of the CLI. Warns the user if the earlier text was seen or
+--- edited.
 ---@param review gemini_bridge.Review
 ---@param params { newContent: string, textId: string }
 function M.replace(review, params)
@@ -210,7 +211,7 @@ function M.replace(review, params)
       if not review.buffers or not proposal.is_loaded(review.buffers) then
         review.make() -- a script may have unloaded the buffers
       end
-      -- Ends the undo step, because in Insert mode, the new text would otherwise be in the same step as the user's
+      -- Starts a new undo step. In Insert mode, undo would otherwise remove the new text together with the user's
       -- typing.
       vim.api.nvim_buf_call(review.buffers.proposal, window.end_undo_step)
       text.write(review.buffers.proposal, review.proposed)

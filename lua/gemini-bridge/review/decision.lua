@@ -1,4 +1,4 @@
---- Ends reviews: tells the host about the decision at once, and closes the windows as soon as Neovim allows it.
+--- Ends reviews. Sends the decision to the Node host at once, and closes the windows as soon as Neovim allows changes.
 local channel = require("gemini-bridge.bridge.channel")
 local saved_texts = require("gemini-bridge.review.saved_texts")
 local notify = require("gemini-bridge.notify")
@@ -21,7 +21,7 @@ local function emit(what, review)
   status.emit("GeminiDiff" .. what, data)
 end
 
---- Fires GeminiDiffOpened once for each review: when it has opened, or at the latest before the event for its outcome.
+--- Fires GeminiDiffOpened once for each review: after opening, or just before the event for the decision.
 ---@param review gemini_bridge.Review
 function M.announce(review)
   if not review.was_announced then
@@ -30,7 +30,7 @@ function M.announce(review)
   end
 end
 
---- Saves the user's edits of a closed review.
+--- Saves the texts that the user edited in a review that ended without a decision.
 ---@param review gemini_bridge.Review
 local function keep_edits(review)
   for _, edits in ipairs(records.edits(review)) do
@@ -41,8 +41,8 @@ local function keep_edits(review)
   records.remove(review)
 end
 
---- Whether the user's next keys are meant for the proposal: its buffer is the current one, and the user is not in
---- Normal mode, or has typed only the beginning of a command, such as an operator or a register.
+--- Returns true while the user is typing in the proposal: in a mode other than Normal mode, or in the middle of a
+--- command.
 ---@param review gemini_bridge.Review
 local function is_typing(review)
   return review.buffers ~= nil
@@ -50,15 +50,15 @@ local function is_typing(review)
     and (vim.api.nvim_get_mode().mode ~= "n" or vim.fn.state("o") ~= "")
 end
 
---- Runs a step when the next keys are no longer meant for the proposal.
+--- Runs a step as soon as the user has finished typing in the proposal.
 ---@param review gemini_bridge.Review
 ---@param step fun()
 local function after_typing(review, step)
   local listener ---@type integer?
   listener = vim.api.nvim_create_autocmd({ "SafeState", "BufEnter" }, {
     callback = function()
-      -- Schedules nothing while the user is typing: a scheduled function makes Neovim fire SafeState again, so that
-      -- this would repeat endlessly.
+      -- Schedules nothing while the user is typing: SafeState fires again after each scheduled function, which would
+      -- repeat endlessly.
       if is_typing(review) then
         return
       end
@@ -73,7 +73,7 @@ local function after_typing(review, step)
   })
 end
 
---- Closes the windows of an ended review, frees its buffers and listeners, and goes on to the next review.
+--- Closes the windows of an ended review, deletes its buffers and listeners, and shows the next review.
 ---@param review gemini_bridge.Review
 local function dismiss(review)
   if review.state == "closed" then
@@ -82,7 +82,7 @@ local function dismiss(review)
   proposal.stop_listeners(review)
   local was_inside = screen.close(review)
   proposal.delete_buffers(review)
-  -- Waits for the next tick, because Neovim may still be leaving another mode now.
+  -- Waits for the next tick, because Neovim may still be leaving Insert or Visual mode.
   scheduler.next(function()
     screen.show_waiting()
     if was_inside and review.decision then
@@ -91,12 +91,12 @@ local function dismiss(review)
   end)
 end
 
---- Ends a review.
+--- Ends a review with an outcome.
 ---@param review gemini_bridge.Review
 ---@param outcome "Accepted"|"Rejected"|"Closed"
----@param run fun(step: fun()) `scheduler.now` or `scheduler.next`: when to close the windows and buffers.
+---@param run fun(step: fun()) Time to close windows and buffers: `scheduler.now` or `scheduler.next`.
 ---@param decision? gemini_bridge.Decision
----@return boolean first False if the review had ended before.
+---@return boolean first False if the review had already ended.
 local function finish(review, outcome, run, decision)
   if not records.finish(review, decision) then
     return false
@@ -114,8 +114,8 @@ local function finish(review, outcome, run, decision)
     dismiss(review)
   end
   if outcome == "Closed" and is_typing(review) then
-    -- Closes the window only when the user is no longer typing. Otherwise, the next keys would act as commands in
-    -- another window.
+    -- Keeps the window open until the user stops typing. Otherwise, the next keys would act as commands in another
+    -- window.
     after_typing(review, step)
     local name = path.display(review.filePath, 24)
     notify(("The review of %s has ended. Press <Esc>: the proposal then closes."):format(name))
@@ -123,15 +123,15 @@ local function finish(review, outcome, run, decision)
   end
   local buf = review.buffers and review.buffers.proposal or -1
   if run == scheduler.next and vim.api.nvim_buf_is_valid(buf) then
-    -- Makes the proposal unmodifiable until it closes. Its text has already been read for the decision, so that changes
-    -- by keys that are still queued would be lost.
+    -- Makes the proposal unmodifiable until the window closes, because the text was already sent: later edits would be
+    -- lost.
     scheduler.attempt(vim.api.nvim_set_option_value, "modifiable", false, { buf = buf })
   end
   run(step)
   return true
 end
 
---- Returns the reason why a proposal cannot be accepted now, if there is one.
+--- Returns the reason why a proposal cannot be accepted now. Returns nil if the user may accept.
 ---@param review gemini_bridge.Review
 ---@return string? problem
 local function obstacle(review)
@@ -151,8 +151,8 @@ end
 
 --- Accepts the current text of the proposal.
 ---@param review gemini_bridge.Review
----@param run fun(step: fun()) `scheduler.now`, or `scheduler.next` while a command still uses the buffer.
----@param force? boolean Accepts a stale proposal, and discards unsaved changes of the file.
+---@param run fun(step: fun()) `scheduler.next` if a running command still uses the buffer, else `scheduler.now`.
+---@param force? boolean Accepts a stale proposal, too, and discards unsaved changes of the file.
 ---@return boolean accepted
 function M.accept(review, run, force)
   local content = records.content(review)
@@ -172,15 +172,14 @@ function M.accept(review, run, force)
   if open and vim.bo[open].modified then
     reload.give_up_changes(open)
   end
-  -- Sends the version of the file that the user's decision is about, because the host must not overwrite a later
-  -- version.
+  -- Sends the version of the file that the user has compared. The Node host must not overwrite a later version.
   local payload = { id = review.id, content = content, version = path.version(review.filePath) }
   return finish(review, "Accepted", run, { "diff_accepted", payload })
 end
 
 --- Rejects a proposal.
 ---@param review gemini_bridge.Review
----@param run fun(step: fun())
+---@param run fun(step: fun()) Time to close the windows: `scheduler.now` or `scheduler.next`.
 ---@return boolean first
 function M.reject(review, run)
   return finish(review, "Rejected", run, { "diff_rejected", { id = review.id } })
@@ -188,16 +187,16 @@ end
 
 --- Ends a review without a decision.
 ---@param review gemini_bridge.Review
----@param delivered? string Text that the CLI or the host receives. Other edits are saved.
+---@param delivered? string Text that the CLI or the Node host already has. All other edited texts are saved.
 ---@return boolean first
 function M.close(review, delivered)
   review.delivered = delivered
   return finish(review, "Closed", scheduler.now)
 end
 
---- Tells the user that a decision was not delivered, and saves the accepted text.
+--- Tells the user that the CLI did not receive a decision. Saves the accepted text.
 ---@param review gemini_bridge.Review
----@param problem? string Reason why the accepted text was not written, without a full stop.
+---@param problem? string Reason without a full stop. Default: the CLI is gone.
 local function report_lost(review, problem)
   local name, content = path.display(review.filePath, 20), review.decision[2].content
   if not content then
@@ -210,7 +209,7 @@ local function report_lost(review, problem)
   end)
 end
 
---- Called when the host reports that a decision was delivered or cannot be delivered.
+--- Handles the report of the Node host that a decision was delivered or cannot be delivered.
 ---@param params gemini_bridge.calls.decision_settled
 function M.settled(params)
   local review = records.settle(params.id)
@@ -219,7 +218,7 @@ function M.settled(params)
   end
 end
 
---- Called when the bridge has stopped: reports all undelivered decisions as lost.
+--- Reports all undelivered decisions as lost, because the bridge has stopped.
 function M.abandon()
   for _, review in ipairs(records.decided()) do
     records.settle(review.id)

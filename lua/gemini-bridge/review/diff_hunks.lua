@@ -1,4 +1,4 @@
---- Compares a proposal with the original text of the file: finds, counts, keeps and drops hunks.
+--- Finds and counts the hunks between a proposal and the original text of the file. Keeps or drops single hunks.
 local line_diff = require("gemini-bridge.editor.line_diff")
 local text = require("gemini-bridge.review.text")
 
@@ -8,13 +8,13 @@ local namespace = vim.api.nvim_create_namespace("gemini-bridge.hunks")
 local dropped = vim.api.nvim_create_namespace("gemini-bridge.hunks.dropped")
 
 ---@class gemini_bridge.Hunk
----@field from integer First line in the proposal, 1-based. For a removal, the line above it; 0 at the top.
----@field count integer Lines in the proposal; 0 for a removal.
----@field original_from integer Like `from`, in the original.
----@field original_count integer Like `count`, in the original.
----@field kept boolean The user has marked the hunk as kept.
+---@field from integer First line in the proposal, 1-based. If lines were only removed, the line above (0 at the top).
+---@field count integer Number of lines in the proposal. 0 if lines were only removed.
+---@field original_from integer First line in the original text, 1-based. If lines were only added, the line above.
+---@field original_count integer Number of lines in the original text. 0 if lines were only added.
+---@field kept boolean True if the user has marked the hunk as kept.
 
---- Items of 'diffopt', each with the option of |vim.diff()| that has the same meaning.
+--- Maps items of 'diffopt' to the options of |vim.diff()|.
 local DIFF_OPTIONS = {
   iblank = "ignore_blank_lines",
   iwhite = "ignore_whitespace_change",
@@ -34,9 +34,9 @@ local function options()
   return result
 end
 
---- Returns the lines of a buffer in the form that |vim.diff()| expects.
+--- Returns the text of a buffer in the form that |vim.diff()| expects.
 ---@param buf integer
----@param bytes? string Bytes of the buffer, if they are known. Avoids reading a long text again.
+---@param bytes? string Content of the buffer, if known. Saves the time to read a long text.
 ---@return string
 local function joined(buf, bytes)
   if bytes and text.is_plain(buf) then
@@ -47,7 +47,7 @@ local function joined(buf, bytes)
   return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), "\n") .. "\n"
 end
 
----@param buf integer The proposal.
+---@param buf integer Proposal buffer.
 ---@param hunk gemini_bridge.Hunk
 local function marks(buf, hunk)
   local first = math.max(hunk.from - 1, 0)
@@ -55,7 +55,7 @@ local function marks(buf, hunk)
   return vim.api.nvim_buf_get_extmarks(buf, namespace, { first, 0 }, { last, -1 }, {})
 end
 
---- Compares the original text and the proposal of a review.
+--- Compares the original text of a review with the proposal.
 ---@param review gemini_bridge.Review
 ---@return gemini_bridge.Hunk[]
 local function list(review)
@@ -76,7 +76,7 @@ local function list(review)
   end, indices)
 end
 
---- Finds and counts the hunks again if one of the texts has changed.
+--- Counts the hunks of a review again if one of its two texts has changed.
 ---@param review gemini_bridge.Review
 function M.count(review)
   local original, proposal = review.buffers.original, review.buffers.proposal
@@ -86,10 +86,11 @@ function M.count(review)
   end
 end
 
---- Describes how two texts without hunks differ: line breaks, byte order mark, final newline, or ignored whitespace.
+--- Describes a difference between two texts that have no hunks: line breaks, byte order mark, final newline or
+--- whitespace.
 ---@param original integer Buffer.
 ---@param proposal integer Buffer.
----@return string? difference nil if all bytes are equal.
+---@return string? difference nil if the bytes are equal.
 function M.difference(original, proposal)
   local ours, theirs = vim.bo[original], vim.bo[proposal]
   if text.read(original) == text.read(proposal) then
@@ -104,7 +105,7 @@ function M.difference(original, proposal)
   return "whitespace differs"
 end
 
---- Sets the field `kept` of each hunk: whether the user has marked the hunk as kept.
+--- Updates the field `kept` of hunks from the user's marks.
 ---@param proposal integer Buffer.
 ---@param hunks gemini_bridge.Hunk[]
 function M.update_kept(proposal, hunks)
@@ -113,7 +114,7 @@ function M.update_kept(proposal, hunks)
   end
 end
 
---- Whether the last hunk reaches the end of both texts. If so, it includes the final newline.
+--- Returns true if the last hunk reaches the end of both texts. Such a hunk includes the final newline.
 ---@param review gemini_bridge.Review
 ---@return boolean
 local function reach_end(review)
@@ -126,8 +127,8 @@ local function reach_end(review)
     and ends(review.buffers.original, last.original_from, last.original_count)
 end
 
---- If a difference in the final newline belongs to the last hunk, drops or restores it together with that hunk: while
---- the hunk is dropped, the proposal ends like the original text; otherwise, it ends as proposed.
+--- Treats a different final newline as a part of the last hunk. If the user drops this hunk, the proposal ends like the
+--- original text. If the user undoes that, the proposal ends as the CLI proposed.
 ---@param review gemini_bridge.Review
 function M.follow_newline(review)
   local original, proposal = review.buffers.original, review.buffers.proposal
@@ -160,7 +161,7 @@ function M.at(hunks, line)
   end)
 end
 
---- Returns the line at which a hunk is shown. A removal above the first line is shown at line 1.
+--- Returns the line at which a hunk is shown. Returns 1 for lines removed at the top of the file.
 ---@param hunk gemini_bridge.Hunk
 ---@return integer line 1-based.
 function M.line(hunk)
@@ -184,10 +185,10 @@ function M.nearest(hunks, line, direction)
   return found
 end
 
---- Marks a hunk as kept. The text does not change.
+--- Marks a hunk as kept. Does not change the text.
 ---@param proposal integer
 ---@param hunk gemini_bridge.Hunk
----@return fun(): boolean undo
+---@return fun(): boolean undo Removes the mark. Always returns true.
 function M.keep(proposal, hunk)
   local mark = vim.api.nvim_buf_set_extmark(proposal, namespace, M.line(hunk) - 1, 0, {
     virt_text = { { "kept", "Comment" } },
@@ -199,18 +200,18 @@ function M.keep(proposal, hunk)
   end
 end
 
---- Returns a function that reverts a change made by the plugin, and keeps all edits of the user.
+--- Returns a function that reverts one change of the plugin and keeps all edits of the user.
 ---@param buf integer
----@param first integer Row of the first changed line, 0-based.
+---@param first integer First changed row, 0-based.
 ---@param before string[] Lines before the change.
----@param lines string[] Lines after the change, which was just made.
----@return fun(): boolean undo False if the user has edited these lines.
+---@param lines string[] Lines after the change.
+---@return fun(): boolean undo Returns false and changes nothing if the user has edited the changed lines.
 local function undo_of(buf, first, before, lines)
   local function undo_state()
     return vim.api.nvim_buf_call(buf, vim.fn.undotree).seq_cur
   end
   local changed = undo_state()
-  -- The extmark is on the line above the change, because the changed lines themselves may be deleted by the user.
+  -- Puts the extmark on the line above the change, because the user may delete the changed lines.
   local above = first > 0
     and vim.api.nvim_buf_set_extmark(buf, dropped, first - 1, 0, { right_gravity = false })
 
@@ -236,11 +237,11 @@ local function undo_of(buf, first, before, lines)
   end
 end
 
---- Replaces a hunk with the lines of the original text. `u` restores the hunk.
+--- Drops a hunk: replaces its lines with the original lines. `u` restores the hunk.
 ---@param original integer
 ---@param proposal integer
 ---@param hunk gemini_bridge.Hunk
----@return fun(): boolean undo False if the user has edited these lines.
+---@return fun(): boolean undo Returns false and changes nothing if the user has edited the lines.
 function M.drop(original, proposal, hunk)
   for _, mark in ipairs(marks(proposal, hunk)) do
     vim.api.nvim_buf_del_extmark(proposal, namespace, mark[1])

@@ -1,30 +1,30 @@
---- While reviews are open, saves the user's edits of proposals to a file. The next Neovim finds the edits there even if
---- this one ends without |VimLeavePre|: it may be killed, or quit with |:noautocmd|.
+--- Saves drafts every second: texts that the user has edited in open reviews. If Neovim is killed or quits by
+--- |:noautocmd|, |VimLeavePre| does not fire. The next Neovim then restores the drafts from the file.
 local private_file = require("gemini-bridge.disk.private_file")
 local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
 
---- In `stdpath("state")`.
+--- Name of a directory in `stdpath("state")`.
 local DIRECTORY = "gemini-bridge-drafts"
 local SAVE_INTERVAL_MS = 1000
 
 ---@class gemini_bridge.Draft
----@field filePath string File of the review.
----@field content string
+---@field filePath string File that the proposal changes.
+---@field content string Text as edited by the user.
 
---- Drafts in the file of this Neovim. nil if there is no file.
+--- Content of this Neovim's draft file. nil if there is no file.
 local saved ---@type gemini_bridge.Draft[]?
 local is_following = false
 
---- Returns the file of a Neovim.
+--- Returns the draft file of a Neovim process.
 ---@param pid integer
 ---@return string
 local function file_of(pid)
   return private_file.numbered(DIRECTORY, pid)
 end
 
---- Deletes the drafts of this Neovim.
+--- Deletes the draft file of this Neovim.
 function M.delete()
   if saved then
     vim.uv.fs_unlink(file_of(vim.fn.getpid()))
@@ -48,8 +48,8 @@ local function save(edits)
   end)
 end
 
---- Saves the user's edits now and at regular intervals, until all reviews with edits have ended.
----@param edits fun(): gemini_bridge.Draft[] Returns the edits that are only in reviews.
+--- Saves drafts now and every second, until no open review contains edits.
+---@param edits fun(): gemini_bridge.Draft[] Returns the edited texts of open reviews.
 function M.follow(edits)
   if not is_following then
     save(edits)
@@ -62,7 +62,7 @@ local function is_draft(draft)
   return type(draft) == "table" and type(draft.filePath) == "string" and type(draft.content) == "string"
 end
 
---- Returns the drafts of Neovims that have ended, and deletes their files.
+--- Returns the drafts of Neovim processes that have ended, and deletes their files.
 ---@return gemini_bridge.Draft[]
 function M.take_over()
   local drafts = {}
@@ -70,8 +70,7 @@ function M.take_over()
     if vim.uv.kill(pid, 0) ~= 0 then
       private_file.expire(file_of(pid))
       local found = private_file.read_list(file_of(pid), is_draft)
-      -- Another Neovim may be reading the same drafts now. Only the one that succeeds in deleting the file takes them
-      -- over.
+      -- Several Neovims may read the same drafts at once. Only the process that deletes the file takes the drafts.
       if vim.uv.fs_unlink(file_of(pid)) then
         vim.list_extend(drafts, found)
       end

@@ -1,4 +1,4 @@
---- Keeps hunks, marks and winbar of a review up to date while its texts change.
+--- Updates hunks, marks and winbar of a review when one of its texts changes.
 local diff_hunks = require("gemini-bridge.review.diff_hunks")
 local drafts = require("gemini-bridge.review.drafts")
 local inline = require("gemini-bridge.review.inline")
@@ -8,10 +8,10 @@ local winbar = require("gemini-bridge.review.window.winbar")
 
 local M = {}
 
---- Delay between a change of the text and counting the hunks. Further changes do not extend the delay.
+--- Delay between the first change of a text and counting the hunks. Later changes do not extend the delay.
 local COUNT_DELAY_MS = 50
 
---- Updates hunks, marks and winbar at once.
+--- Updates hunks, marks and winbar of a review now.
 ---@param review gemini_bridge.Review
 function M.update(review)
   local buffers = review.buffers
@@ -29,7 +29,8 @@ function M.update(review)
   winbar.update(review)
 end
 
---- Listens to a buffer. Soon after each change, updates hunks, marks, winbar and the copy of the edited text.
+--- Listens to a buffer of a review. Shortly after each change, updates hunks, marks and winbar, and copies the edited
+--- text.
 ---@param review gemini_bridge.Review
 ---@param buf integer
 function M.follow(review, buf)
@@ -41,8 +42,7 @@ function M.follow(review, buf)
     M.update(review)
   end, COUNT_DELAY_MS)
   local function changed()
-    -- When the review has ended, stops listening to the original buffer, but not to the proposal, because the user may
-    -- still be typing into it.
+    -- After the end of a review, listens only to the proposal buffer: the user may still be typing there.
     if not records.is_pending(review) and buf ~= review.buffers.proposal then
       return true
     end

@@ -1,17 +1,17 @@
---- Shows a review in one window: the proposal, which the user can edit, with the removed lines as virtual lines above
---- the new ones.
+--- Shows a review in a single window. The user edits the proposal, and removed lines appear as virtual lines above the
+--- new lines.
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Maximum number of removed lines shown above a hunk. Limited, because the user cannot scroll within virtual lines.
+--- Maximum number of removed lines above a hunk, because the user cannot scroll through virtual lines.
 M.MAX_REMOVED_LINES = 200
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.inline")
 
---- Returns removed lines as virtual lines.
+--- Formats removed lines as virtual lines.
 ---@param lines string[]
----@param total integer Number of all removed lines. `lines` may contain only the first ones.
+---@param total integer Number of all removed lines. May exceed `#lines`.
 ---@return [string, string][][]
 function M.virtual_lines(lines, total)
   local shown = vim.tbl_map(function(line)
@@ -46,12 +46,12 @@ local function mark(buffers, hunk)
   end
 end
 
---- Returns how many context lines and removed lines to show above a hunk. At least half of the window is left for the
+--- Calculates how many context lines and removed lines to show above a hunk. Leaves at least half of the window for the
 --- new lines.
 ---@param hunk gemini_bridge.Hunk
 ---@param win integer
----@return integer context Lines.
----@return integer removed Virtual lines.
+---@return integer context Number of context lines.
+---@return integer removed Number of virtual lines.
 local function layout(hunk, win)
   local height = vim.fn.getwininfo(win)[1].height
   local removed = math.min(hunk.original_count, M.MAX_REMOVED_LINES + 1)
@@ -60,8 +60,7 @@ local function layout(hunk, win)
   return context, math.max(math.min(removed, height - added), 0)
 end
 
---- If lines were removed above the first line, scrolls so that they are visible. By default, Neovim hides virtual lines
---- there.
+--- Scrolls so that virtual lines above line 1 become visible. Neovim hides such lines by default.
 ---@param review gemini_bridge.Review
 local function reveal_top(review)
   local first, view = review.hunks[1], review.view
@@ -76,7 +75,7 @@ local function reveal_top(review)
   window.set_view(view.proposal, vim.tbl_extend("force", window.view(view.proposal), { topfill = removed }))
 end
 
---- Shows the hunks of a review in its proposal.
+--- Marks the hunks of a review in the proposal buffer.
 ---@param review gemini_bridge.Review
 function M.update(review)
   local buffers, view = review.buffers, review.view
@@ -90,7 +89,7 @@ function M.update(review)
   reveal_top(review)
 end
 
---- Scrolls to a hunk so that its new lines are visible below the removed ones.
+--- Scrolls to a hunk so that the new lines are visible below the removed lines.
 ---@param view gemini_bridge.View
 ---@param hunk gemini_bridge.Hunk
 local function scroll_to(view, hunk)
@@ -104,7 +103,7 @@ local function scroll_to(view, hunk)
   )
 end
 
---- Scrolls to the first hunk, unless the user is in the window.
+--- Scrolls to the first hunk, unless the proposal window has the focus.
 ---@param review gemini_bridge.Review
 function M.scroll_to_first_hunk(review)
   local first, view = review.hunks[1], review.view

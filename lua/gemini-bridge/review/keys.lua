@@ -1,4 +1,4 @@
---- Maps the keys in the buffer of a proposal. Each action has a <Plug> mapping, even if the options set no key for it.
+--- Maps keys in the proposal buffer. Each action also has a <Plug> mapping, for users who set no key in the options.
 local config = require("gemini-bridge.config")
 local hunk_updates = require("gemini-bridge.review.hunk_updates")
 local diff_hunks = require("gemini-bridge.review.diff_hunks")
@@ -39,7 +39,7 @@ end
 ---@class gemini_bridge.Decide
 ---@field accept fun()
 ---@field reject fun()
----@field write fun() Does the same as `:w`.
+---@field write fun() Acts like `:w`.
 
 ---@param review gemini_bridge.Review
 ---@param hunk? gemini_bridge.Hunk
@@ -58,8 +58,8 @@ local function step(review, direction)
   end
 end
 
---- Reverts the last keep or drop of a hunk.
----@param steps (fun(): boolean)[] Functions that revert one step each. The latest step comes last.
+--- Undoes the last kept or dropped hunk.
+---@param steps (fun(): boolean)[] Functions that each revert one action. The latest action comes last.
 local function undo(steps)
   local last = table.remove(steps)
   if not last then
@@ -69,7 +69,7 @@ local function undo(steps)
   end
 end
 
---- Returns the actions in the order in which `g?` lists them.
+--- Returns the actions for a proposal in the order of the list that `g?` shows.
 ---@param review gemini_bridge.Review
 ---@param decide gemini_bridge.Decide
 ---@return gemini_bridge.ReviewAction[]
@@ -77,8 +77,8 @@ local function actions_of(review, decide)
   local proposal = review.buffers.proposal
   local steps = {} ---@type (fun(): boolean)[]
 
-  --- Returns a function that acts on the hunk at the cursor, then goes to the next hunk.
-  ---@param act fun(hunk: gemini_bridge.Hunk): fun(): boolean
+  --- Wraps an action on a hunk in a function that acts on the hunk at the cursor, then moves to the next hunk.
+  ---@param act fun(hunk: gemini_bridge.Hunk): fun(): boolean Returns a function that reverts the action.
   local function on_hunk(act)
     return function()
       hunk_updates.update(review)
@@ -124,7 +124,7 @@ local function actions_of(review, decide)
   return actions
 end
 
---- Maps the keys in the proposal's buffer.
+--- Maps the keys for a review in its proposal buffer.
 ---@param review gemini_bridge.Review
 ---@param decide gemini_bridge.Decide
 function M.map(review, decide)

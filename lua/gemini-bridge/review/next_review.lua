@@ -1,4 +1,4 @@
---- After the user has decided inside a proposal, moves the focus to the next review.
+--- Moves the focus to the next review after the user has decided inside a proposal.
 local config = require("gemini-bridge.config")
 local records = require("gemini-bridge.review.records")
 local screen = require("gemini-bridge.review.screen")
@@ -8,12 +8,12 @@ local M = {}
 
 local keys = vim.api.nvim_create_namespace("gemini-bridge.series")
 
---- Set while the next proposal of a CLI is expected, that is, after a decision if no other review is pending. Contains
---- the window and buffer where the user was after the decision, and the keys that are disabled in that buffer.
+--- Set from a decision until the next proposal of the same CLI opens or the user presses a key. Contains window and
+--- buffer with the focus, and the keys that are disabled in this buffer.
 ---@type { client: string, win: integer, buf: integer, mapped: string[] }?
 local expected
 
---- Stops waiting for the next review: when it opens, the focus does not move to it.
+--- Stops waiting for the next review. When a review opens later, the focus does not move.
 local function stop()
   vim.on_key(nil, keys)
   for _, key in ipairs(expected and expected.mapped or {}) do
@@ -22,7 +22,7 @@ local function stop()
   expected = nil
 end
 
---- Stops waiting for a review if the user presses a key other than the disabled ones.
+--- Stops waiting for the next review when the user presses a key that is not disabled.
 ---@param typed string
 local function on_key(_, typed)
   local is_disabled = vim.iter(expected.mapped):any(function(key)
@@ -33,9 +33,9 @@ local function on_key(_, typed)
   end
 end
 
---- Disables the keys that accept and reject if the buffer is a terminal. Without this, if the user typed "\a" before
---- the next proposal appeared, the "a" would start Terminal mode, and all further keys would go to the CLI.
----@param buf integer The current buffer.
+--- In a terminal buffer, disables the keys that accept and reject proposals. If the user typed "\a" before the next
+--- proposal opened, the "a" would otherwise start Terminal mode, and later keys would reach the CLI.
+---@param buf integer Buffer with the focus.
 ---@return string[] mapped
 local function disable_keys(buf)
   local mapped = {}
@@ -45,7 +45,7 @@ local function disable_keys(buf)
   for _, name in ipairs({ "accept", "reject" }) do
     local key = config.get().diff.keys[name]
     if key and vim.fn.maparg(key, "n", false, true).buffer ~= 1 then
-      -- <Ignore> instead of <Nop>, because after <Nop> Neovim would wait for another key, and show nothing meanwhile.
+      -- <Ignore> ends the mapping at once. After <Nop>, Neovim would wait for another key.
       vim.keymap.set("n", key, "<Ignore>", { buffer = buf, desc = "No pending proposal" })
       mapped[#mapped + 1] = key
     end
@@ -53,7 +53,7 @@ local function disable_keys(buf)
   return mapped
 end
 
---- Waits for the next review of a CLI, until the user presses a key.
+--- Waits for the next review of a CLI until the user presses a key.
 ---@param client string
 local function expect(client)
   stop()
@@ -62,7 +62,8 @@ local function expect(client)
   vim.on_key(on_key, keys)
 end
 
---- Moves the focus to the next review that is not parked. If there is none, waits for the next one from the same CLI.
+--- Moves the focus to the next review that is shown or waiting. If there is none, waits for the next review of the same
+--- CLI.
 ---@param decided gemini_bridge.Review
 function M.continue(decided)
   local first, next_one
@@ -79,9 +80,8 @@ function M.continue(decided)
   end
 end
 
---- Moves the focus to a new review if it follows the last decision: it comes from the same CLI, in the same turn, and
---- before the user has pressed another key. The focus does not move for a CLI without hooks, because its turns are
---- unknown.
+--- Moves the focus to a new review that directly follows the user's decision: the CLI is the same, its turn has not
+--- ended, and the user has pressed no key. Ignores CLIs without hooks, because only hooks report the end of a turn.
 ---@param review gemini_bridge.Review
 function M.take(review)
   local last = expected

@@ -1,4 +1,4 @@
---- Creates the buffers of a review: the proposal, and a copy of the file if the file is not open in a buffer.
+--- Creates the buffers of a review: the proposal, and a copy of the file if no buffer contains the file.
 local path = require("gemini-bridge.disk.path")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local text = require("gemini-bridge.review.text")
@@ -6,7 +6,7 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Maximum size of a text that gets a file type. Highlighting a longer text may block Neovim for seconds.
+--- Maximum size of a text that gets a file type. Highlighting a longer text could block Neovim for seconds.
 local MAX_HIGHLIGHTED_BYTES = 1024 * 1024
 
 local OPTIONS = {
@@ -38,8 +38,8 @@ local function create(name, bytes, buftype)
   return buf
 end
 
---- Creates a buffer with a copy of the file. Does not load the file itself, because loading it could make Neovim ask
---- about a swap file, and would run other plugins. The copy is not modifiable, because edits would have no effect.
+--- Creates a buffer with a copy of the file. Loading the file itself could raise Neovim's question about a swap file,
+--- and would trigger other plugins. The copy is not modifiable, because edits of the copy would be lost.
 ---@param id integer
 ---@param file string Absolute path.
 ---@return integer buf
@@ -52,9 +52,9 @@ end
 
 ---@class gemini_bridge.ReviewBuffers
 ---@field proposal integer
----@field original integer The user's buffer of the file if it is open, else a copy of the file.
----@field copied boolean `original` is a copy of the file.
----@field new boolean The file does not exist: there is nothing to compare.
+---@field original integer The user's buffer of the file, or a copy of the file if no buffer contains the file.
+---@field copied boolean True if `original` is a copy of the file.
+---@field new boolean True if the file does not exist yet.
 
 --- Creates the buffers of a review.
 ---@param review gemini_bridge.Review
@@ -72,16 +72,16 @@ function M.buffers(review)
   }
 end
 
---- Returns the file type of the user's buffer of the file. If there is none, returns the file type that Neovim detects.
---- Ignores a modeline in the proposal.
+--- Returns the file type for a proposal: the file type of the user's buffer, or else the file type that Neovim detects.
+--- Ignores modelines.
 ---@param review gemini_bridge.Review
----@return string # Empty if there is none.
+---@return string # Empty if the file type is unknown.
 local function filetype(review)
   local buffers = review.buffers
   local is_open = not buffers.copied and vim.api.nvim_buf_is_valid(buffers.original)
   local own = is_open and vim.bo[buffers.original].filetype or ""
   if own ~= "" then
-    return own -- the user may have set it, and detection is slow (0.5 ms)
+    return own -- the user may have set it; detection is slow (0.5 ms)
   end
   local ok, found = pcall(vim.filetype.match, { filename = review.filePath, buf = buffers.proposal })
   return ok and found or ""
@@ -102,8 +102,8 @@ local function set_filetype(buf, name)
   vim.bo[buf].buftype, vim.bo[buf].modifiable = buftype, modifiable
 end
 
---- Whether the proposal's buffer still has its text. |:bdelete| removes the text, and it stays lost even if the buffer
---- is loaded again. Recognizes this by the buffer's variables, which |:bdelete| clears, too.
+--- Returns true if the proposal buffer still has its text. |:bdelete| removes text and buffer variables, so a missing
+--- variable shows that the text is lost. Loading the buffer again does not restore the text.
 ---@param buffers gemini_bridge.ReviewBuffers
 ---@return boolean
 function M.is_loaded(buffers)
@@ -111,7 +111,7 @@ function M.is_loaded(buffers)
   return vim.api.nvim_buf_is_loaded(buf) and vim.b[buf].gemini_diff ~= nil
 end
 
---- Ends the listeners of a review's buffers.
+--- Removes all listeners of a review.
 ---@param review gemini_bridge.Review
 function M.stop_listeners(review)
   for _, stop in ipairs(review.stops) do
@@ -120,7 +120,7 @@ function M.stop_listeners(review)
   review.stops = {}
 end
 
---- Deletes the buffers of a review, except the user's own.
+--- Deletes the buffers of a review. Keeps the user's own buffer of the file.
 ---@param review gemini_bridge.Review
 function M.delete_buffers(review)
   local buffers = review.buffers
@@ -130,7 +130,7 @@ function M.delete_buffers(review)
   end
 end
 
---- If the user has unloaded or wiped the buffer of the original text, replaces that buffer with a copy of the file.
+--- Replaces the original buffer of a review with a copy of the file if the user has unloaded or wiped that buffer.
 ---@param review gemini_bridge.Review
 function M.replace_wiped_original(review)
   local buffers = review.buffers
@@ -144,7 +144,7 @@ function M.replace_wiped_original(review)
   set_filetype(buffers.original, vim.bo[buffers.proposal].filetype)
 end
 
---- Sets the file type of both buffers.
+--- Sets the file type of the proposal and of the copy of the file.
 ---@param review gemini_bridge.Review
 function M.set_filetypes(review)
   local name = filetype(review)

@@ -1,46 +1,47 @@
---- Stores one record for each review, until its outcome is delivered. Only this file changes the state of a record.
+--- Stores a record for each review until the decision is delivered to the CLI. Only this file changes the state of a
+--- record.
 local diff_hunks = require("gemini-bridge.review.diff_hunks")
 local proposal = require("gemini-bridge.review.proposal")
 local text = require("gemini-bridge.review.text")
 
 local M = {}
 
---- State of a review. Waiting, shown and parked reviews are pending.
+--- State of a review. Reviews in the states "waiting", "shown" and "parked" are pending.
 ---@alias gemini_bridge.ReviewState
----| "waiting" Is shown when a tab page has room.
+---| "waiting" Shown as soon as a tab page has room.
 ---| "shown" Has windows.
----| "parked" Has no window until the user asks for the review.
----| "decided" The host has not delivered the decision yet.
----| "closed" Ended without a decision. The user's edits are not saved yet.
+---| "parked" Hidden until the user asks for the review.
+---| "decided" Ended by a decision that the CLI has not received yet.
+---| "closed" Ended without a decision. The edits of the user are not saved yet.
 
 ---@class gemini_bridge.Review
 ---@field id integer
----@field filePath string As the CLI spells it.
----@field client string
----@field label string Name of the CLI for the user.
+---@field filePath string Path as spelled by the CLI.
+---@field client string Name of the CLI's terminal or MCP client.
+---@field label string Name of the CLI in messages.
 ---@field state gemini_bridge.ReviewState
----@field proposed string Text as proposed by the CLI.
----@field text_id string Id of the proposed text in the host.
+---@field proposed string Text that the CLI proposes, without the user's edits.
+---@field text_id string Id by which the Node host knows the proposed text.
 ---@field decision? gemini_bridge.Decision
----@field position? { number: integer, count: integer } "2 of 5", while several are pending.
----@field was_announced? boolean GeminiDiffOpened has been fired.
----@field stale boolean The file or its buffer has changed since the proposal came.
+---@field position? { number: integer, count: integer } Shown as "2 of 5". nil if only one review is pending.
+---@field was_announced? boolean True after GeminiDiffOpened was fired.
+---@field stale boolean True if the file or its buffer has changed after the proposal was made.
 ---@field version? string Version of the file when the review opened, see |path.version()|.
----@field baseline? gemini_bridge.Baseline The user's buffer of the file when the review opened.
----@field is_replaced? boolean The CLI has replaced a text that the user had already seen.
----@field replaced string[] Texts edited by the user and then replaced by the CLI.
----@field delivered? string Text that the CLI or the host has received at the end.
----@field make fun() Creates the buffers and their listeners. Called again if the buffers were deleted.
----@field buffers? gemini_bridge.ReviewBuffers Absent until buffers can be created.
----@field written? table |text.state()| of the proposal's buffer with the unedited text; nil before the buffer has it.
----@field read? { buf: integer, state: table, content: string } The edited text as last read, and |text.state()| then.
----@field unloaded? string Copy of the user's text, in case the buffer is unloaded.
+---@field baseline? gemini_bridge.Baseline Content of the user's buffer of the file when the review opened.
+---@field is_replaced? boolean True if the CLI has replaced a text that the user had seen or edited.
+---@field replaced string[] Texts that the user edited before the CLI replaced the proposal.
+---@field delivered? string Final text that the CLI or the Node host already has.
+---@field make fun() Creates the buffers and their listeners, also after a script has deleted them.
+---@field buffers? gemini_bridge.ReviewBuffers nil until Neovim allows new buffers.
+---@field written? table |text.state()| of the proposal buffer with the unedited text. nil before the text is written.
+---@field read? { buf: integer, state: table, content: string } Cached content, valid for one |text.state()|.
+---@field unloaded? string Copy of the edited text. Used if the proposal buffer is unloaded.
 ---@field view? gemini_bridge.View Windows of the review.
 ---@field hunks gemini_bridge.Hunk[]
----@field newline_follows? boolean Whether the final newline belongs to the last hunk.
----@field counted? integer[] 'changedtick' of both buffers when the hunks were counted.
----@field group? integer Autocommands of the buffers.
----@field stops fun()[] Functions that remove the buffers' listeners.
+---@field newline_follows? boolean True if a different final newline belongs to the last hunk.
+---@field counted? integer[] 'changedtick' of both buffers at the last count of hunks.
+---@field group? integer Id of the autocommand group.
+---@field stops fun()[] Functions that remove the listeners.
 
 ---@class gemini_bridge.Baseline
 ---@field buf integer
@@ -48,7 +49,7 @@ local M = {}
 ---@field bytes string
 ---@field was_modified boolean
 
---- A decision as it is sent to the host: event and data.
+--- Decision as sent to the Node host: event name and data.
 ---@class gemini_bridge.Decision
 ---@field [1] "diff_accepted"|"diff_rejected"
 ---@field [2] { id: integer, content?: string, version?: string }
@@ -58,7 +59,7 @@ local records = {}
 --- Pending reviews, oldest first.
 ---@type gemini_bridge.Review[]
 local pending = {}
---- Number of reviews that have ended while others were still pending. Starts at 0 again when none is pending.
+--- Number of reviews that ended while other reviews were pending. Needed for "2 of 5". Reset when no review is pending.
 local ended = 0
 
 --- Returns the pending reviews, oldest first.
@@ -73,7 +74,7 @@ function M.is_pending(review)
   return review.state ~= "decided" and review.state ~= "closed"
 end
 
---- Returns a pending review.
+--- Returns a review if it is pending.
 ---@param id integer
 ---@return gemini_bridge.Review?
 function M.get(id)
@@ -95,7 +96,7 @@ function M.add(review)
   update_positions()
 end
 
---- Moves a pending review to another pending state.
+--- Changes the state of a review if the review is pending.
 ---@param review gemini_bridge.Review
 ---@param state "waiting"|"shown"|"parked"
 function M.move(review, state)
@@ -104,29 +105,29 @@ function M.move(review, state)
   end
 end
 
---- Ends a review, with the user's decision or without.
+--- Ends a review. Without a decision, the review counts as closed.
 ---@param review gemini_bridge.Review
----@param decision? gemini_bridge.Decision Kept until the host has delivered it, even if the host crashes.
----@return boolean first False if the review had ended before.
+---@param decision? gemini_bridge.Decision Kept until it is delivered, even if the Node host crashes.
+---@return boolean first False if the review had already ended.
 function M.finish(review, decision)
   if not M.is_pending(review) then
     return false
   end
   review.state, review.decision = decision and "decided" or "closed", decision
-  -- Creates a new list, because callers may be iterating over the old one.
+  -- Creates a new list, because callers may be iterating over the old list.
   pending = vim.tbl_filter(M.is_pending, pending)
   ended = #pending > 0 and ended + 1 or 0
   update_positions()
   return true
 end
 
---- Removes a closed review after the user's edits were saved.
+--- Removes the record of a closed review. The caller has saved the user's edits.
 ---@param review gemini_bridge.Review
 function M.remove(review)
   records[review.id] = nil
 end
 
---- Removes a decided review after the host has delivered the decision or has given up.
+--- Removes the record of a decided review. The Node host has delivered the decision or has given up.
 ---@param id integer
 ---@return gemini_bridge.Review?
 function M.settle(id)
@@ -137,7 +138,7 @@ function M.settle(id)
   end
 end
 
---- Returns the decided reviews, oldest first.
+--- Returns the reviews with undelivered decisions, oldest first.
 ---@return gemini_bridge.Review[]
 function M.decided()
   local decided = vim.tbl_filter(function(review)
@@ -149,15 +150,15 @@ function M.decided()
   return decided
 end
 
---- Returns the current text of the proposal. Does not read the buffer if it was not edited, or has not changed since it
---- was last read: while there are edits, |unsaved()| runs every second.
+--- Returns the current text of the proposal. Uses cached texts where possible, because |unsaved()| calls this function
+--- every second.
 ---@param review gemini_bridge.Review
 ---@return string
 function M.content(review)
   if not review.written then
     return review.proposed
   end
-  -- If the buffer was deleted, it no longer has the user's text, even if `:edit #` has loaded it again.
+  -- A deleted buffer has lost the user's text, even if `:edit #` loads it again.
   if not proposal.is_loaded(review.buffers) then
     return review.unloaded or review.proposed
   end
@@ -174,16 +175,16 @@ function M.content(review)
   return read.content
 end
 
---- Copies an edited text from its buffer, because the buffer may be unloaded without warning: if a signal ends Neovim,
---- all buffers are unloaded before the first autocommand.
+--- Copies the edited text of a proposal from its buffer. Needed if a signal ends Neovim: all buffers are unloaded
+--- before the first autocommand runs.
 ---@param review gemini_bridge.Review
 function M.copy_edits(review)
   local content = M.content(review)
   review.unloaded = content ~= review.proposed and content or nil
 end
 
---- Returns the texts that the user has edited and that would be lost with this review: the current text, and earlier
---- ones that the CLI has replaced. After a decision: only the accepted text.
+--- Returns the edited texts that would be lost with this review: the current text, and earlier texts that the CLI has
+--- replaced. After a decision, returns only the accepted text.
 ---@param review gemini_bridge.Review
 ---@return string[]
 function M.edits(review)
@@ -201,8 +202,8 @@ function M.edits(review)
   end, texts)
 end
 
---- Returns the texts edited by the user that would be lost if Neovim exited now. This includes reviews that have ended,
---- but are still open because the user is typing, and decisions that were not delivered.
+--- Returns all edited texts that would be lost if Neovim exited now. Includes undelivered decisions, and ended reviews
+--- in which the user is still typing.
 ---@return gemini_bridge.Draft[]
 function M.unsaved()
   local texts = {}

@@ -1,4 +1,4 @@
---- Implements the requests of the host, the commands and the Lua API for reviews.
+--- Implements reviews for the Node host, for commands and for the Lua API.
 local auto_edit_hint = require("gemini-bridge.review.auto_edit_hint")
 local choose = require("gemini-bridge.editor.choose")
 local notify = require("gemini-bridge.notify")
@@ -16,7 +16,7 @@ local M = {}
 
 local last_id = 0
 
---- Tells the user about a new review. The message fits in one line: after a longer message, Neovim would wait for
+--- Tells the user about a new review. Shortens the message to one line. After a longer message, Neovim would wait for
 --- ENTER.
 ---@param review gemini_bridge.Review
 local function announce(review)
@@ -30,10 +30,9 @@ end
 
 saved_texts.save_on_exit(records.unsaved)
 
---- Opens a review, or replaces the text of a pending one. Raises an error with the reason if that is
---- impossible.
+--- Opens a review. If the review is already open, replaces its text. Raises an error for an impossible path.
 ---@param params gemini_bridge.calls.diff_open
----@return { isPending: boolean } # False if the user has decided before the text could be replaced.
+---@return { isPending: boolean } # False if the user decided before the text could be replaced.
 function M.open(params)
   local pending = records.get(params.id)
   if pending then
@@ -53,21 +52,22 @@ function M.open(params)
   return { isPending = true }
 end
 
---- Returns a pending review. Raises an error if it has ended.
+--- Returns a pending review. Raises an error if the review has ended.
 ---@param id integer
 ---@return gemini_bridge.Review
 local function open_review(id)
   return records.get(id) or error("this review is closed already", 0)
 end
 
---- Returns the current text of a proposal. Changes nothing.
+--- Returns the current text of a proposal.
 ---@param params { id: integer }
 ---@return { content: string }
 function M.read(params)
   return { content = records.content(open_review(params.id)) }
 end
 
---- Returns the accepted text of a review whose decision was not delivered yet.
+--- Returns the text that the user accepted in a review whose decision is not delivered yet. Raises an error if the
+--- decision is delivered.
 ---@param params { id: integer }
 ---@return { content: string }
 function M.read_accepted(params)
@@ -77,13 +77,13 @@ function M.read_accepted(params)
   return { content = review.decision[2].content }
 end
 
---- Called when the host reports that a review has become stale (the file has changed), or is no longer stale.
+--- Handles the report of the Node host that a proposal is stale (the file has changed) or no longer stale.
 ---@param params gemini_bridge.calls.diff_update
 function M.update(params)
   staleness.update(open_review(params.id), params.stale)
 end
 
---- Messages about reviews that end without a decision. The keys are the reasons.
+--- Messages for reviews that end without a decision, by reason.
 local TEXTS = {
   cancelled = "%s has cancelled its edit: the review of %s was closed.",
   disconnected = "%s is gone: the review of %s was closed.",
@@ -91,12 +91,12 @@ local TEXTS = {
 
 --- Closes a review without a decision of the user.
 ---@param params gemini_bridge.calls.diff_close
----@return { content: string } # Text of the proposal.
+---@return { content: string } # Text of the proposal with the user's edits.
 function M.close(params)
   local review = open_review(params.id)
   local content = records.content(review)
-  -- With the reason "cli", the CLI receives the text; with "written", it has already written the text. In both cases,
-  -- the user's edits are not lost.
+  -- For the reason "cli", the CLI receives the edited text. For the reason "written", the CLI has already written the
+  -- edited text. In both cases, the edits are not lost.
   local is_delivered = params.reason == "cli" or params.reason == "written"
   decision.close(review, is_delivered and content or nil)
   local text = TEXTS[params.reason]
@@ -114,7 +114,7 @@ function M.close_all(reason)
   end
 end
 
---- Returns the review to which the current window belongs.
+--- Returns the review that the current window belongs to.
 ---@param reviews gemini_bridge.Review[]
 ---@return gemini_bridge.Review?
 local function current_review(reviews)
@@ -125,8 +125,8 @@ local function current_review(reviews)
   end)
 end
 
---- Calls `act` with a pending review: the only one, the one in the current window, or the user's choice.
----@param file? string Path of the file, as the user types it.
+--- Calls `act` with a pending review. If there are several, uses the review of the current window or asks the user.
+---@param file? string Path of a file as the user types it. Only reviews of this file are considered.
 ---@param act fun(review: gemini_bridge.Review)
 local function with_review(file, act)
   local choices = vim.tbl_filter(function(review)
@@ -166,7 +166,7 @@ function M.reject(opts)
   end)
 end
 
---- Enters a review.
+--- Shows a review and moves the focus to the proposal.
 ---@param opts gemini_bridge.DecisionOptions
 function M.review(opts)
   with_review(opts.path, screen.enter)
@@ -180,7 +180,7 @@ function M.list()
   end, records.pending())
 end
 
---- Returns the highest id used so far, so that the next host does not use it again.
+--- Returns the highest review id used so far. A restarted Node host continues after this id.
 ---@return integer
 function M.last_id()
   return last_id

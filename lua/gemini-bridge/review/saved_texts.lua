@@ -1,7 +1,6 @@
---- Saves the texts that would be lost when a review ends: proposals that the user has edited or accepted, but that were
---- not delivered. Saves each text in a buffer, and in a file that only the user can read. Each text has its own file,
---- because several Neovims may end at the same time. For a week, `:edit` with the name of the buffer restores the text,
---- also in a later Neovim.
+--- Saves edited or accepted proposals that the CLI has not received when a review ends. Each text gets a buffer and a
+--- file that only the user can read. For a week, `:edit` with the name of the buffer restores the text, also in a later
+--- Neovim. Each text has its own file, because several Neovims may exit at the same time.
 local drafts = require("gemini-bridge.review.drafts")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
@@ -12,27 +11,27 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Maximum total size of the saved texts. The newest text is kept even if it alone exceeds this size.
+--- Maximum total size of the saved texts. The newest text is kept even if this text alone is larger.
 local MAX_SIZE_BYTES = 8 * 1024 * 1024
---- Delay between an edit of a saved text and saving it again. Saving only at |VimLeavePre| could lose edits: the event
---- does not fire after `:noautocmd qall` or when a signal kills Neovim.
+--- Delay between an edit of a saved text and the next save. Saving only at |VimLeavePre| could lose edits, because this
+--- event does not fire if Neovim is killed.
 local SAVE_DELAY_MS = 200
 
---- In `stdpath("state")`.
+--- Name of a directory in `stdpath("state")`.
 local DIRECTORY = "gemini-bridge-kept"
 local PREFIX = "gemini://kept/"
 
 ---@class gemini_bridge.KeptText
----@field id integer Part of the names of the buffer and the file.
----@field path string Absolute path of the file that the text was for.
+---@field id integer Number in the names of buffer and file.
+---@field path string Absolute path of the file that the proposal was for.
 ---@field text string
----@field deleted? boolean The user has deleted the buffer: `restore` must not open it again.
+---@field deleted? boolean True if the user has deleted the buffer. `restore` leaves out such texts.
 
---- Texts that this Neovim has saved or loaded, by id. Kept in memory too, because writing the files may fail.
+--- Texts that this Neovim has saved or loaded, by id. Kept in memory, because writing a file may fail.
 ---@type table<integer, gemini_bridge.KeptText>
 local own = {}
 
---- Returns the file of a text.
+--- Returns the path of the file in which a text is saved.
 ---@param id integer
 ---@return string
 local function file_of(id)
@@ -45,7 +44,7 @@ local function save(kept)
   private_file.write(file_of(kept.id), vim.json.encode(saved))
 end
 
---- Reads a text from its file, unless the file is too old.
+--- Reads a saved text. Deletes the file if it is older than a week.
 ---@param id integer
 ---@return gemini_bridge.KeptText?
 local function load(id)
@@ -56,7 +55,7 @@ local function load(id)
   end
 end
 
---- Returns all saved texts, newest first: those of this Neovim and those in files.
+--- Returns all saved texts, newest first: the texts of this Neovim and the texts in files.
 ---@return gemini_bridge.KeptText[]
 local function all()
   local texts = vim.tbl_values(own)
@@ -82,8 +81,8 @@ local function save_edits(kept, buf)
   end
 end
 
---- Fills a buffer with a saved text, and saves the user's later edits of the buffer. Once the user has deleted the
---- buffer, `restore` no longer opens the text.
+--- Fills a buffer with a saved text. Saves later edits of the buffer. After the user has deleted the buffer, `restore`
+--- leaves out the text.
 ---@param buf integer
 ---@param kept gemini_bridge.KeptText
 local function fill(buf, kept)
@@ -117,13 +116,12 @@ end
 ---@param kept gemini_bridge.KeptText
 ---@return string
 local function buffer_name(kept)
-  -- Replaces characters that |:edit| would expand. Changing the file name does no harm, because `M.read` finds the text
-  -- by its id.
+  -- Replaces characters that |:edit| would expand. `M.read` needs only the id in the name.
   return PREFIX .. kept.id .. "/" .. vim.fs.basename(kept.path):gsub("[^%w._\128-\255-]", "_")
 end
 
---- Saves a new text, and deletes the oldest texts if all texts together are too large.
----@param file string Absolute path of the file that the text was for.
+--- Saves a new text. Deletes the oldest texts if the total size exceeds the maximum.
+---@param file string Absolute path of the file that the proposal was for.
 ---@param content string
 ---@return gemini_bridge.KeptText
 local function add(file, content)
@@ -144,9 +142,9 @@ local function add(file, content)
   return own[id]
 end
 
---- Loads a text into a new hidden buffer.
+--- Loads a saved text into a new hidden buffer.
 ---@param kept gemini_bridge.KeptText
----@return string command Command that shows the buffer in a window.
+---@return string command Ex command that shows the buffer.
 local function open(kept)
   local name = buffer_name(kept)
   if vim.fn.bufexists(name) == 0 then
@@ -157,16 +155,16 @@ local function open(kept)
   return ":edit " .. name
 end
 
---- Saves a text, and loads it into a hidden buffer. Must not be called under |textlock|.
----@param file string Absolute path of the file that the text was for.
+--- Saves a text and loads it into a hidden buffer. Must not be called under |textlock|.
+---@param file string Absolute path of the file that the proposal was for.
 ---@param content string
----@return string command Command that shows the text.
+---@return string command Ex command that shows the text.
 function M.keep(file, content)
   return open(add(file, content))
 end
 
---- Called for BufReadCmd: fills a buffer that has the name of a saved text.
----@param args { buf: integer, match: string }
+--- Handles BufReadCmd for the name of a saved text: fills the buffer with the text.
+---@param args { buf: integer, match: string } Arguments of the autocommand.
 function M.read(args)
   local id = tonumber(args.match:match("^gemini://kept/(%d+)")) or 0
   local kept = own[id] or load(id)
@@ -178,7 +176,7 @@ function M.read(args)
 end
 
 --- Saves all texts when Neovim exits.
----@param unsaved fun(): gemini_bridge.Draft[] Returns the texts that exist only in reviews.
+---@param unsaved fun(): gemini_bridge.Draft[] Returns the edited texts of open reviews.
 function M.save_on_exit(unsaved)
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = vim.api.nvim_create_augroup("gemini-bridge.kept", {}),
@@ -194,7 +192,8 @@ function M.save_on_exit(unsaved)
   })
 end
 
---- Opens the texts that an earlier Neovim saved for files in the current directory, and tells the user.
+--- Opens the texts that an earlier Neovim saved for files below the current directory. Shows the commands to edit these
+--- texts.
 function M.restore()
   local texts = vim.tbl_filter(function(kept)
     return not kept.deleted and not own[kept.id]

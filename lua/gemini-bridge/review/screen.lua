@@ -1,4 +1,4 @@
---- Shows and hides reviews. A tab page shows one review; other reviews wait.
+--- Shows and hides reviews. Each tab page shows at most one review. Other reviews wait until there is room.
 local config = require("gemini-bridge.config")
 local hunk_updates = require("gemini-bridge.review.hunk_updates")
 local diff_hunks = require("gemini-bridge.review.diff_hunks")
@@ -17,7 +17,7 @@ local M = {}
 
 --- Closes the windows of a review.
 ---@param review gemini_bridge.Review
----@return boolean was_inside Whether the user was in one of the windows.
+---@return boolean was_inside True if one of these windows had the focus.
 function M.close(review)
   local shown, was_inside = review.view, false
   review.view = nil
@@ -29,15 +29,15 @@ function M.close(review)
   return was_inside
 end
 
---- Hides a pending review. |:GeminiReview| shows it again.
+--- Hides a pending review. |:GeminiReview| shows the review again.
 ---@param review gemini_bridge.Review
 function M.park(review)
   records.move(review, "parked")
   M.close(review)
 end
 
---- Returns the windows of a pending review, or nil if it has none. Parks the review first if the user has closed its
---- windows with |:noautocmd|, because then no event has done so.
+--- Returns the windows of a review, or nil. After the user has closed the windows by |:noautocmd|, which fires no
+--- event, also records that the review is hidden.
 ---@param review gemini_bridge.Review
 ---@return gemini_bridge.View?
 local function windows(review)
@@ -47,8 +47,8 @@ local function windows(review)
   return review.view
 end
 
---- Whether the current tab page has no room for another review, because it already shows one: Neovim would compare all
---- four windows with each other. Always false for the layout `tab`, which opens a new tab page.
+--- Returns true if the current tab page already shows a review. Neovim would compare the windows of two reviews with
+--- each other. The layout `tab` always has room, because it opens a new tab page.
 local function is_taken()
   local tab = vim.api.nvim_get_current_tabpage()
   return config.get().diff.layout ~= "tab"
@@ -58,7 +58,7 @@ local function is_taken()
     end)
 end
 
---- Scrolls the windows of a review to its first hunk, if the hunks are known.
+--- Scrolls the windows of a review to its first hunk. Does nothing before the hunks are counted.
 ---@param review gemini_bridge.Review
 function M.scroll_to_first_hunk(review)
   local first = review.hunks[1]
@@ -77,7 +77,7 @@ local function show(review)
   proposal.replace_wiped_original(review)
   local ok, opened = pcall(open_windows.open, review.buffers, config.get().diff.layout)
   if not ok then
-    -- Tries a new tab page, because the current one may have no room for more windows.
+    -- Tries a new tab page, because the current tab page may have no room.
     ok, opened = pcall(open_windows.open, review.buffers, "tab")
   end
   if not ok then
@@ -92,7 +92,7 @@ local function show(review)
   M.scroll_to_first_hunk(review)
 end
 
---- Shows each waiting review for which the current tab page has room.
+--- Shows all waiting reviews for which the current tab page has room.
 function M.show_waiting()
   scheduler.now(function()
     for _, review in ipairs(records.pending()) do
@@ -107,7 +107,7 @@ function M.show_waiting()
   end)
 end
 
---- Moves the focus to a review, and shows the review first if necessary.
+--- Moves the focus to the proposal of a review. Opens the windows first if necessary.
 ---@param review gemini_bridge.Review
 function M.enter(review)
   scheduler.now(function()
@@ -121,7 +121,7 @@ function M.enter(review)
     if not shown or here == shown.proposal then
       return
     end
-    -- Goes to another window of the proposal if the user has split the first one and then closed it.
+    -- The user may have split the proposal window and closed the first half. Uses the other half then.
     local win = vim.api.nvim_win_is_valid(shown.proposal) and shown.proposal
       or vim.fn.win_findbuf(review.buffers.proposal)[1]
     shown.origin = here

@@ -1,5 +1,5 @@
---- Detects changes of a file during its review. The host watches the disk and reports stale reviews. This module tells
---- the host about the user's edits, and checks the disk once more when the user decides.
+--- Detects changes of a file during its review. The Node host watches the disk. This module reports the user's edits to
+--- the host, and checks the disk once more when the user decides.
 local channel = require("gemini-bridge.bridge.channel")
 local hunk_updates = require("gemini-bridge.review.hunk_updates")
 local notify = require("gemini-bridge.notify")
@@ -10,13 +10,13 @@ local text = require("gemini-bridge.review.text")
 
 local M = {}
 
---- Debounce delay after the user's last edit, before the buffer is compared. Comparing at each edit would be too slow.
+--- Debounce delay between the user's last edit and the comparison with the text at opening.
 local COMPARE_DELAY_MS = 200
 
---- Maximum size of a text that is read at once, before the host gets its answer. A longer text is read one tick later.
+--- Maximum size of a text that is read before the Node host gets its answer. A longer text is read in the next tick.
 local MAX_BLOCKING_BYTES = 256 * 1024
 
---- Watches the user's own buffer of the file. Does nothing if the review shows a copy instead.
+--- Watches the user's buffer of the file. Does nothing if the review shows a copy of the file.
 ---@param review gemini_bridge.Review
 ---@return fun() stop Idempotent.
 function M.watch(review)
@@ -32,8 +32,8 @@ function M.watch(review)
     if not (records.is_pending(review) and vim.api.nvim_buf_is_loaded(buf)) then
       return
     end
-    -- An unmodified buffer does not count as edited: the host notices when its file changes on disk. The baseline is
-    -- missing if the user edited a long text before it was read. Then, any modified buffer counts as edited.
+    -- Ignores an unmodified buffer, because the Node host detects changes on disk. A missing baseline means that the
+    -- user edited a long text before the text was read. A modified buffer then counts as edited.
     local first = review.baseline
     local now = vim.bo[buf].modified and (not first or text.read(buf) ~= first.bytes)
     if now ~= edited then
@@ -75,7 +75,7 @@ function M.watch(review)
   end
 end
 
---- Returns the text that the file had when the review opened, if known.
+--- Returns the text of the file when the review opened. Returns nil if this text is unknown.
 ---@param review gemini_bridge.Review
 ---@return string?
 local function text_at_opening(review)
@@ -86,8 +86,8 @@ local function text_at_opening(review)
   return first and not first.was_modified and first.bytes or nil
 end
 
---- Whether the file has changed since the review opened. Checks the disk itself, because the host may not have seen the
---- last write yet. Rewriting the file with the same text does not count.
+--- Returns true if the file has changed since the review opened. Checks the disk, because the Node host may not have
+--- seen the last write yet. Ignores a write of the same text.
 ---@param review gemini_bridge.Review
 ---@return boolean
 function M.has_changed(review)
@@ -103,7 +103,7 @@ function M.has_changed(review)
   return false
 end
 
---- Handles the host's report that a review is stale, or no longer stale. Tells the user once.
+--- Handles the report of the Node host that a proposal is stale or no longer stale. Warns the user once.
 ---@param review gemini_bridge.Review
 ---@param stale boolean
 function M.update(review, stale)

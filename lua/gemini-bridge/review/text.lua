@@ -1,18 +1,18 @@
 --- Converts the text of a proposal to a buffer and back, byte for byte.
 ---
---- If each LF follows a CR, the line breaks are CRLF, and the lines contain no CR. Thus, comparing a CRLF file with an
---- LF proposal shows only differences of their text. In all other texts, CRs stay in the lines.
+--- If each LF follows a CR, sets 'fileformat' to "dos" and removes the CRs from the lines. Comparing a CRLF file with
+--- an LF proposal then shows only differences in the text. In other texts, CRs stay in the lines.
 local M = {}
 
 local BOM = "\239\187\191"
 
 ---@class gemini_bridge.Text
----@field lines string[] Without line breaks; empty for an empty text.
+---@field lines string[] Lines without line breaks. Empty for an empty text.
 ---@field fileformat "unix"|"dos"
 ---@field endofline boolean
 ---@field bomb boolean
 
---- Like |vim.split()|, but twice as fast for a text of some megabytes.
+--- Splits text like |vim.split()|, but twice as fast for some megabytes.
 ---@param bytes string
 ---@param newline string
 ---@return string[]
@@ -29,7 +29,7 @@ local function split(bytes, newline)
   end
 end
 
---- Splits bytes into lines, and detects line breaks and byte order mark.
+--- Splits bytes into lines. Detects line breaks and byte order mark.
 ---@param bytes string
 ---@return gemini_bridge.Text
 function M.decode(bytes)
@@ -46,15 +46,15 @@ function M.decode(bytes)
   return { lines = lines, fileformat = dos and "dos" or "unix", endofline = endofline, bomb = bomb }
 end
 
---- Whether the last line ends with a line break. True for an empty text.
+--- Returns true if the text is empty or its last line ends with a line break.
 ---@param bytes string
 ---@return boolean
 function M.ends_a_line(bytes)
   return bytes == "" or bytes == BOM or vim.endswith(bytes, "\n")
 end
 
---- Whether a buffer contains no bytes. Counts them, because a buffer with one empty line may contain one byte: the line
---- break.
+--- Returns true if a buffer contains no bytes. Counts the bytes, because a buffer with one empty line may contain a
+--- line break.
 ---@param buf integer
 ---@return boolean
 function M.is_empty(buf)
@@ -65,7 +65,7 @@ function M.is_empty(buf)
     end)
 end
 
---- Whether Neovim would write the buffer as lines that each end in a line feed, without a byte order mark.
+--- Returns true if `:w` would end each line with a line feed and write no byte order mark.
 ---@param buf integer
 ---@return boolean
 function M.is_plain(buf)
@@ -73,7 +73,7 @@ function M.is_plain(buf)
   return options.fileformat == "unix" and options.endofline and not options.bomb
 end
 
---- Returns the bytes that `:w` would write if 'fixendofline' was off.
+--- Returns the bytes that `:w` would write without 'fixendofline'.
 ---@param buf integer
 ---@return string
 function M.read(buf)
@@ -87,7 +87,7 @@ function M.read(buf)
   return bom .. table.concat(lines, newline) .. (options.endofline and newline or "")
 end
 
---- Sets the text of a buffer, even if the buffer is not modifiable. Undo restores the earlier text.
+--- Replaces the text of a buffer, even of an unmodifiable buffer. Undo restores the earlier text.
 ---@param buf integer
 ---@param bytes string
 function M.write(buf, bytes)
@@ -104,7 +104,7 @@ function M.write(buf, bytes)
   options.modifiable = modifiable
 end
 
---- Sets the text of a new buffer. Creates no undo entry, because the user's `u` would then empty the buffer.
+--- Sets the text of a new buffer without an undo step. Otherwise, the user's `u` would empty the buffer.
 ---@param buf integer
 ---@param bytes string
 function M.fill(buf, bytes)
@@ -114,7 +114,7 @@ function M.fill(buf, bytes)
   vim.bo[buf].undolevels = levels
 end
 
---- Returns a value that changes whenever the bytes of the buffer may have changed.
+--- Returns a value that changes with each change of the buffer's bytes.
 ---@param buf integer
 ---@return table
 function M.state(buf)

@@ -1,8 +1,8 @@
 --- Distinguishes a `:w` that the user typed from the writes of auto-save plugins, `:wall` and 'autowrite'.
 ---
---- A write counts as typed if the user has just entered a write command in the proposal, or typed a mapping to such a
---- command. A write by an auto-save plugin comes from an autocommand, a function or a timer. It is recognized because
---- either the user has entered no command just before, or |<stack>| contains more than the write itself.
+--- A write counts as typed if the user has just entered a write command in the proposal, or pressed a key that is
+--- mapped to such a command. An auto-save plugin writes from an autocommand, a function or a timer. For such writes,
+--- the user has entered no command just before, or |<stack>| contains more than the write itself.
 local command_line = require("gemini-bridge.editor.command_line")
 local notify = require("gemini-bridge.notify")
 local scheduler = require("gemini-bridge.editor.scheduler")
@@ -12,25 +12,25 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Key that |vim.on_key()| reports for a mapping to a Lua function: K_LUA in Neovim's keycodes.h.
+--- Key code K_LUA (see keycodes.h of Neovim), which |vim.on_key()| reports for a mapping to a Lua function.
 local LUA = "\128\253g"
 
---- A write command that the user typed.
+--- Write command that the user has typed.
 ---@class gemini_bridge.TypedWrite
 ---@field bang boolean
 
 --- Full names of the commands that accept a proposal.
 local WRITES = { write = true, wq = true, xit = true, exit = true, update = true }
 
---- Whether a command with these arguments writes to the buffer's own file. True if the arguments contain no file name,
---- or the buffer's own name, also in the form `%`. Ignores options such as `++ff=unix`.
+--- Returns true if the arguments of a write command contain no file name or the buffer's own name. Ignores options such
+--- as `++ff=unix`.
 ---@param args string
 local function is_own_name(args)
   local name = args:gsub("%+%+%S+%s*", "")
   return name == "" or name == vim.api.nvim_buf_get_name(0) or name:find("^%%[:%l]*$") ~= nil
 end
 
---- Returns the first command that accepts the proposal.
+--- Returns the first command that would accept the proposal.
 ---@param commands vim.api.keyset.cmd_parsed[]
 ---@return gemini_bridge.TypedWrite?
 local function find_write(commands)
@@ -40,7 +40,8 @@ local function find_write(commands)
   return write and { bang = write.bang }
 end
 
---- Implements `:w {name}`: writes the proposal, or a range of its lines, to another file. The review continues.
+--- Implements `:w {name}` in a proposal: writes the whole text or a range of lines to another file. The review
+--- continues. Raises an error if the file cannot be written.
 ---@param buf integer
 ---@param name string
 local function write_copy(buf, name)
@@ -50,8 +51,7 @@ local function write_copy(buf, name)
     bytes = table.concat(vim.api.nvim_buf_get_lines(buf, first - 1, last, true), "\n") .. "\n"
   end
   local lines = vim.split(bytes, "\n", { plain = true })
-  -- Replaces NUL bytes by line breaks, because |writefile()| writes each line break within a line as a NUL byte. It
-  -- raises an error if the file cannot be written.
+  -- Replaces NUL bytes with line breaks, because |writefile()| writes a line break within a line as NUL.
   vim.fn.writefile(
     vim.tbl_map(function(line)
       return (line:gsub("%z", "\n"))
@@ -61,12 +61,11 @@ local function write_copy(buf, name)
   )
 end
 
---- Messages that tell the user why a command has not accepted the proposal (or, in a prompt buffer, not sent the
---- prompt).
+--- Messages for commands that do not accept the proposal. In a prompt buffer: for commands that do not send the prompt.
 ---@class gemini_bridge.WriteMessages
----@field renamed string After `:file` and `:saveas`.
----@field mapped string After a mapping that is not recognized as a write command.
----@field range string After `:w` with a range.
+---@field renamed string Shown after `:file` and `:saveas`.
+---@field mapped string Shown after a mapping to an unknown command.
+---@field range string Shown after `:w` with a range.
 
 ---@type gemini_bridge.WriteMessages
 local PROPOSAL = {
@@ -75,8 +74,8 @@ local PROPOSAL = {
   range = "A proposal is accepted as a whole: use :w without a range.",
 }
 
---- Restores the name of the proposal's buffer after the user has changed it. Otherwise, an auto-save would create a
---- file with the new name.
+--- Restores the name of the proposal buffer after the user has changed the name. Otherwise, an auto-save plugin would
+--- create a file with the new name.
 ---@param buf integer
 ---@param name string
 ---@param message string
@@ -85,7 +84,7 @@ local function keep_name(buf, name, message)
     return
   end
   for _, other in ipairs(vim.api.nvim_list_bufs()) do
-    -- Deletes the buffer to which |:saveas| has given the old name.
+    -- Deletes the buffer that |:saveas| has created for the old name.
     if other ~= buf and vim.api.nvim_buf_get_name(other) == name then
       vim.cmd(("noautocmd bwipeout! %d"):format(other))
     end
@@ -94,16 +93,16 @@ local function keep_name(buf, name, message)
   notify(message)
 end
 
---- Watches a buffer for writes. To end this, delete the autocommand group and call `stop`, which stops watching keys.
+--- Watches a buffer for writes. To stop watching, delete the autocommand group and call `stop`.
 ---@param buf integer
 ---@param group integer
----@param accept fun(force: boolean): boolean Returns whether the proposal was accepted.
----@param messages? gemini_bridge.WriteMessages Default: the messages for a proposal.
+---@param accept fun(force: boolean): boolean Returns true if the proposal was accepted.
+---@param messages? gemini_bridge.WriteMessages Default: the messages for proposals.
 ---@return fun() stop
 function M.watch(buf, group, accept, messages)
   messages = messages or PROPOSAL
   local name = vim.api.nvim_buf_get_name(buf)
-  --- The write command that the user has just entered, until Neovim runs it.
+  --- The write command that the user has entered and that Neovim has not run yet.
   local typed_write ---@type gemini_bridge.TypedWrite?
 
   ---@param this? gemini_bridge.TypedWrite
@@ -112,8 +111,8 @@ function M.watch(buf, group, accept, messages)
     if not this then
       return
     end
-    -- `:x` and `:update` write only modified buffers. Marks the buffer as modified, so that they also accept an
-    -- unedited proposal.
+    -- Marks the buffer as modified, because `:x` and `:update` do not write an unmodified buffer. The user may accept a
+    -- proposal without edits.
     local modified = vim.bo[buf].modified
     vim.bo[buf].modified = true
     scheduler.next(function()
@@ -136,8 +135,8 @@ function M.watch(buf, group, accept, messages)
   end
 
   local command = vim.keycode("<Cmd>")
-  --- The keys that the user typed last. Stored because |vim.on_key()| reports the keys of a mapping's right side one by
-  --- one, and the typed keys only together with the first of them.
+  --- The keys that the user typed last. |vim.on_key()| reports typed keys only with the first key that a mapping
+  --- produces.
   local last ---@type { typed: string, mode: string }?
   local keys = vim.on_key(function(key, typed)
     if vim.api.nvim_get_current_buf() ~= buf then
@@ -173,12 +172,12 @@ function M.watch(buf, group, accept, messages)
   on("BufWriteCmd", function(args)
     local this = user_action.is_direct() and typed_write or nil
     typed_write = nil
-    -- A typed `:w` accepts the proposal even if `args.file` differs from the buffer's name, as after `:saveas` or
-    -- `:file`.
+    -- A typed `:w` accepts the proposal even after `:saveas` or `:file`, when `args.file` differs from the buffer's
+    -- name.
     if not this and args.file ~= name then
       return write_copy(buf, args.file)
     end
-    -- If the proposal is not accepted, the buffer stays modified, so that `:wq` does not close the window.
+    -- Leaves the buffer modified if the proposal is not accepted, so that `:wq` does not close the window.
     if this then
       local format = vim.v.cmdarg:match("%+%+ff=(%l+)") or vim.v.cmdarg:match("%+%+fileformat=(%l+)")
       vim.bo[buf].fileformat = format or vim.bo[buf].fileformat
@@ -190,7 +189,7 @@ function M.watch(buf, group, accept, messages)
     end
   end)
 
-  -- Fired by a `:w` with a range of lines.
+  -- Handles `:w` with a range of lines.
   on("FileWriteCmd", function(args)
     if typed_write or args.file == name then
       typed_write = nil

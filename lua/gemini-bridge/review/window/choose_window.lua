@@ -1,12 +1,12 @@
---- Chooses the windows in which a review is shown.
+--- Chooses the windows that show a review.
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Minimum width of each window if two are side by side. With less room, the layout `auto` stacks them.
+--- Minimum width of each window in a side-by-side layout. With less room, the layout `auto` stacks the windows.
 local MIN_COLUMNS = 50
---- Minimum height for splitting a window into an upper and a lower half. With fewer lines, it is split into a left and
---- a right half.
+--- Minimum height of a window that is split into an upper and a lower half. A lower window is split into a left and a
+--- right half.
 local MIN_LINES = 16
 
 --- Returns the non-floating windows of a tab page.
@@ -18,7 +18,7 @@ function M.windows(tab)
   end, vim.api.nvim_tabpage_list_wins(tab))
 end
 
---- Whether a window is one in which the user edits files.
+--- Returns true if a window shows a file that the user edits, and no list, tree or preview.
 ---@param win integer
 local function is_ordinary(win)
   local buf = vim.api.nvim_win_get_buf(win)
@@ -30,14 +30,14 @@ local function is_ordinary(win)
     and not (options.winfixbuf or options.winfixwidth or options.winfixheight or options.previewwindow)
 end
 
---- Whether a buffer stays loaded, with its changes, undo history and marks, when no window shows it.
+--- Returns true if a buffer stays loaded when no window shows it.
 ---@param buf integer
 local function survives_hiding(buf)
   return vim.list_contains({ "", "hide" }, vim.bo[buf].bufhidden)
 end
 
---- Whether a tab page cannot show a review, because it already has windows with 'diff', 'scrollbind' or 'cursorbind':
---- the windows of the review would be compared with them, or scroll with them.
+--- Returns true if a tab page already has windows with 'diff', 'scrollbind' or 'cursorbind'. Neovim would compare the
+--- windows of a review with these windows, or scroll them together.
 ---@param tab integer
 ---@return boolean
 function M.is_bound(tab)
@@ -47,16 +47,17 @@ function M.is_bound(tab)
   end)
 end
 
---- Returns the window that had the focus before the current one.
+--- Returns the window that had the focus before the current window.
 ---@param tab integer
----@return integer win 0 if there is none.
+---@return integer win 0 if there is no such window.
 local function previous(tab)
   local number = vim.api.nvim_tabpage_get_number(tab)
   return vim.fn.win_getid(vim.fn.tabpagewinnr(number, "#"), number)
 end
 
---- Returns the windows that must keep their buffers because the user is working in them: usually only the current
---- window. While a float such as a picker has the focus: the previous window or, if that is a float too, all windows.
+--- Returns the windows in which the user is working. The review must not show another buffer there. Usually this is
+--- only the current window. If the current window is a float, returns the previous window. If that is a float, too,
+--- returns all windows.
 ---@param tab integer
 ---@return table<integer, true>
 local function in_use(tab)
@@ -74,10 +75,10 @@ local function in_use(tab)
   return taken
 end
 
---- Chooses one of the user's windows for showing the original text during a review.
+--- Chooses a window of the user that shows the original text during a review.
 ---@param tab integer
----@param original integer Buffer to show.
----@return integer? win nil if no window can be used.
+---@param original integer Buffer of the original text.
+---@return integer? win nil if no window is suitable.
 function M.borrow(tab, original)
   local taken = in_use(tab)
   local candidates = vim.tbl_filter(is_ordinary, M.windows(tab))
@@ -115,7 +116,7 @@ function M.base(tab)
   return { win = pool[1], split = tall and "above" or "left", ordinary = #ordinary > 0 }
 end
 
---- Returns the place of the proposal's window: one half of an existing window.
+--- Returns the position of the proposal window: one half of an existing window.
 ---@param layout "auto"|"vertical"|"horizontal"|"tab"|"inline"
 ---@param win integer
 ---@return vim.api.keyset.win_config

@@ -1,4 +1,4 @@
---- Closes the windows of a review and restores the layout. If one step fails, the next steps still run.
+--- Closes the windows of a review and restores the layout. An error in one step does not prevent the next steps.
 local diff_options = require("gemini-bridge.review.window.diff_options")
 local focus = require("gemini-bridge.editor.focus_and_mode")
 local choose_window = require("gemini-bridge.review.window.choose_window")
@@ -8,8 +8,8 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- If the review has shown the original text in a window of the user, restores the options of this window. Restores its
---- buffer, too, unless the user has opened another buffer there.
+--- Restores options and buffer of the user's window that showed the original text. Keeps a buffer that the user has
+--- opened there during the review.
 ---@param view gemini_bridge.View
 local function restore_borrowed(view)
   local borrowed = view.borrowed
@@ -24,7 +24,7 @@ local function restore_borrowed(view)
   end
 end
 
---- Resets the diff options of a window that no longer belongs to the review.
+--- Resets the diff options of a window that no longer belongs to a review.
 ---@param borrowed? gemini_bridge.Borrowed
 ---@param win integer
 function M.make_ordinary(borrowed, win)
@@ -35,9 +35,8 @@ function M.make_ordinary(borrowed, win)
   end
 end
 
---- The user has opened another buffer in the window of the original text: gives that window its ordinary options back.
---- Does so once more the next time the window shows the original buffer, because Neovim remembers window options per
---- buffer.
+--- Resets the diff options of a window when the user opens another buffer in place of the original text. Neovim
+--- remembers window options for each buffer, so the options are reset again when the original text returns.
 ---@param view gemini_bridge.View
 function M.release_original(view)
   local win = view.original --[[@as integer]]
@@ -60,8 +59,8 @@ function M.release_original(view)
   })
 end
 
---- If the review has shown the original text in a window of the user, scrolls this window back to where it was before:
---- during the review, it scrolled with the proposal. Does nothing if the user is in that window.
+--- Scrolls the user's window of the original text back to its position before the review, because the window scrolled
+--- with the proposal during the review. Does nothing if the window has the focus.
 ---@param view gemini_bridge.View
 ---@param here integer Window with the focus.
 local function scroll_back(view, here)
@@ -76,7 +75,7 @@ local function scroll_back(view, here)
   end
 end
 
---- Returns a buffer to show instead of the review in a window that must stay open.
+--- Returns the buffer to show in a window of the review that must stay open.
 ---@param view gemini_bridge.View
 ---@return integer buf
 local function replacement(view)
@@ -89,7 +88,7 @@ local function replacement(view)
   return window.create_buffer(true, false)
 end
 
---- Whether closing the proposal's window would end Neovim.
+--- Returns true if Neovim would exit when the proposal window closes.
 ---@param view gemini_bridge.View
 ---@return boolean
 function M.is_alone(view)
@@ -98,7 +97,7 @@ function M.is_alone(view)
     and vim.deep_equal(choose_window.windows(tabs[1]), vim.fn.win_findbuf(view.buffers.proposal))
 end
 
---- Opens a window that stays open when the review closes.
+--- Opens a window that stays open after the review.
 ---@param view gemini_bridge.View
 ---@return integer win
 function M.add_window(view)
@@ -113,8 +112,7 @@ local function shows_review(view, win)
   return buf == view.buffers.original or buf == view.buffers.proposal
 end
 
---- Closes a window of the review. If it is the last window of one of the user's tab pages, shows another buffer there
---- instead.
+--- Closes a window of a review. In the last window of a tab page of the user, shows another buffer instead.
 ---@param view gemini_bridge.View
 ---@param win integer
 local function close_window(view, win)
@@ -128,7 +126,7 @@ local function close_window(view, win)
   end
 end
 
---- Closes the windows that the review opened, except those in which the user has opened another buffer.
+--- Closes the windows that a review has opened. Keeps windows in which the user has opened another buffer.
 ---@param view gemini_bridge.View
 local function close_windows(view)
   for _, win in ipairs(view.made) do
@@ -138,8 +136,8 @@ local function close_windows(view)
       scheduler.attempt(diff_options.stop, win)
     end
   end
-  -- The user may have opened additional windows by splitting windows of the review. Shows another buffer there, or
-  -- closes them if they are alone in a new tab page.
+  -- The user may have split windows of the review. Shows another buffer in these windows. Closes a window that is alone
+  -- in the tab page of the review.
   for _, buf in ipairs({ view.buffers.proposal, view.buffers.copied and view.buffers.original or nil }) do
     for _, win in ipairs(vim.fn.win_findbuf(buf)) do
       if #choose_window.windows(vim.api.nvim_win_get_tabpage(win)) == 1 then
@@ -152,10 +150,11 @@ local function close_windows(view)
   end
 end
 
---- Closes the windows of a review and restores the layout, but keeps the user's own changes of the layout. If the user
---- is in one of the closed windows, the focus returns to the window from before the review, in Normal mode. Idempotent.
+--- Closes the windows of a review and restores the layout, except for the user's own changes of the layout. If the
+--- focus was in one of the closed windows, moves the focus back to the window before the review, in Normal mode.
+--- Idempotent.
 ---@param view gemini_bridge.View
----@return boolean was_inside Whether the user was in one of the windows.
+---@return boolean was_inside True if one of these windows had the focus.
 function M.close(view)
   view.stop_sizes()
   local is_open = vim.api.nvim_tabpage_is_valid(view.before.tab)
@@ -164,7 +163,7 @@ function M.close(view)
   local was_inside = view.end_move ~= nil or vim.list_contains(view.made, here) and shows_review(view, here)
   local end_move = focus.begin_move()
   if was_inside and vim.api.nvim_win_is_valid(view.origin) then
-    -- Moves the focus before the windows are closed, because otherwise Neovim would choose the window that gets it.
+    -- Moves the focus first. Otherwise, Neovim would choose another window when a window with the focus closes.
     scheduler.attempt(focus.go, view.origin)
   end
   local directory = vim.fn.getcwd()

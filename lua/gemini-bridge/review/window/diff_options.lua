@@ -3,25 +3,25 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Options of a compared window. 'foldmethod' is not among them, because its value "diff" would destroy manual folds.
+--- Options of compared windows. Leaves out 'foldmethod', because the value "diff" would destroy manual folds.
 local COMPARED =
   { diff = true, scrollbind = true, cursorbind = true, foldenable = false, wrap = false, winbar = "" }
 
---- Returns the current values of the options that `M.start` changes.
+--- Returns the current values of the options that `M.start` sets.
 ---@param win integer
 ---@return table<string, any>
 function M.options(win)
   return window.options(win, COMPARED)
 end
 
---- Sets the options of one of the two windows that are compared.
+--- Sets the diff options of a window.
 ---@param win integer
 function M.start(win)
   window.set(win, COMPARED)
 end
 
---- Sets the options again, except the winbar, because file type plugins may have changed them: the two windows would
---- then not align.
+--- Sets the diff options again, except 'winbar', because file type plugins may have changed them. Other values would
+--- misalign the two windows.
 ---@param win integer
 function M.start_again(win)
   local options = vim.deepcopy(COMPARED)
@@ -29,7 +29,7 @@ function M.start_again(win)
   window.set(win, options)
 end
 
---- Gives a window that was compared ordinary options again.
+--- Resets the diff options of a window to ordinary values.
 ---@param win integer
 function M.stop(win)
   window.set(win, {

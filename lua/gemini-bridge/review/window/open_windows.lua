@@ -10,25 +10,25 @@ local M = {}
 
 ---@class gemini_bridge.View
 ---@field tab integer
----@field original? integer Window; nil if the proposal is shown alone.
----@field proposal integer Window.
----@field inline boolean The proposal is shown alone, with the removed lines as virtual lines.
+---@field original? integer Window of the original text. nil if the proposal is shown alone.
+---@field proposal integer Window of the proposal.
+---@field inline boolean True if the proposal is shown alone, with removed lines as virtual lines.
 ---@field buffers gemini_bridge.ReviewBuffers
----@field made integer[] Windows that the review has created.
----@field borrowed? gemini_bridge.Borrowed The user's window that shows the original during the review.
----@field origin integer Window that had the focus before.
----@field visited? boolean The focus was moved to the review at least once.
----@field end_move? fun() Ends the focus change that has begun when the user closed the window with the focus.
+---@field made integer[] Windows that the review has opened.
+---@field borrowed? gemini_bridge.Borrowed Window of the user that shows the original text during the review.
+---@field origin integer Window that had the focus before the review.
+---@field visited? boolean True if the focus was in the review at least once.
+---@field end_move? fun() Ends the focus change that began when the user closed the proposal window.
 ---@field before gemini_bridge.Layout Layout before the review.
 ---@field shown gemini_bridge.Layout Layout right after the review was shown.
----@field chosen table<integer, { width?: integer, height?: integer }> Sizes set by the user during the review.
----@field stop_sizes fun()
+---@field chosen table<integer, { width?: integer, height?: integer }> Window sizes set by the user during the review.
+---@field stop_sizes fun() Stops recording window sizes.
 
 ---@class gemini_bridge.Borrowed
 ---@field win integer
----@field buf integer Buffer shown before.
----@field options table<string, any>
----@field view vim.fn.winsaveview.ret
+---@field buf integer Buffer in this window before the review.
+---@field options table<string, any> Window options before the review.
+---@field view vim.fn.winsaveview.ret Scroll position before the review.
 
 ---@param view gemini_bridge.View
 ---@param win integer
@@ -45,7 +45,7 @@ local function borrow(view, win)
   return win
 end
 
---- Shows the original text: in a window of the user, or in a new one.
+--- Shows the original text in a window of the user or in a new window.
 ---@param view gemini_bridge.View
 ---@param layout string
 ---@return integer win
@@ -71,7 +71,7 @@ local function open_original(view, layout)
   return win
 end
 
---- Opens the windows of the original text and the proposal.
+--- Opens one window for the original text and one window for the proposal.
 ---@param view gemini_bridge.View
 ---@param layout string
 local function open_pair(view, layout)
@@ -82,7 +82,7 @@ local function open_pair(view, layout)
   diff_options.start(view.proposal)
 end
 
---- Opens the proposal without the original text.
+--- Opens the proposal in one window, without a window for the original text.
 ---@param view gemini_bridge.View
 ---@param layout string
 local function open_alone(view, layout)
@@ -98,7 +98,7 @@ local function open_alone(view, layout)
   end
 end
 
---- Shows a review. If there is no room, closes what it has opened, and raises an error.
+--- Shows a review. If there is no room, closes the windows that were already opened, and raises an error.
 ---@param buffers gemini_bridge.ReviewBuffers
 ---@param layout "auto"|"vertical"|"horizontal"|"tab"|"inline"
 ---@return gemini_bridge.View
@@ -123,15 +123,15 @@ function M.open(buffers, layout)
     close_windows.close(view)
     error(problem, 0)
   end
-  -- Resets 'eventignorewin': with the value "all", the autocommands that implement `:w` and `:q` would not run.
+  -- Resets 'eventignorewin'. With the value "all", the autocommands for `:w` and `:q` would not run.
   if vim.fn.exists("+eventignorewin") == 1 then
     window.set(view.proposal, { eventignorewin = "" })
   end
   return view
 end
 
---- Records the layout that includes the windows of the review, and begins to record which windows the user resizes.
---- Must be called after all window sizes are set.
+--- Records the layout with the windows of the review. From then on, records which windows the user resizes. Must be
+--- called after all window sizes are set.
 ---@param view gemini_bridge.View
 function M.note_layout(view)
   view.shown = restore_layout.save(view.before.tab)
@@ -141,10 +141,10 @@ function M.note_layout(view)
   end)
 end
 
---- Scrolls both windows to corresponding lines. Does not scroll a window that has the focus.
+--- Scrolls both windows of a review to corresponding lines. Does not scroll a window that has the focus.
 ---@param view gemini_bridge.View
----@param original integer 1-based line.
----@param proposal integer 1-based line.
+---@param original integer Line in the original text, 1-based.
+---@param proposal integer Line in the proposal, 1-based.
 function M.scroll_to(view, original, proposal)
   if not vim.api.nvim_win_is_valid(view.proposal) then
     return
@@ -156,15 +156,14 @@ function M.scroll_to(view, original, proposal)
     if win > 0 and win ~= current and vim.api.nvim_win_is_valid(win) then
       local top = math.max(line - (proposal - topline), 1)
       window.set_view(win, { lnum = math.max(line, 1), col = 0, topline = top, topfill = 0, leftcol = 0 })
-      -- Records the new view of this window only. The other windows keep their recorded views, because the user may
-      -- have scrolled them since.
+      -- Records the new scroll position of this window only, because the user may have scrolled other windows.
       view.shown.windows[win] = view.shown.windows[win] and restore_layout.window(win)
     end
   end
 end
 
---- Called when the user leaves a window. If it is the user's own window of the original text, records its scroll
---- position, because the window scrolls with the proposal from then on.
+--- Records the scroll position of the user's window of the original text when the user leaves that window. Afterwards,
+--- the window scrolls with the proposal.
 ---@param view gemini_bridge.View
 function M.note_borrowed(view)
   local borrowed = view.borrowed

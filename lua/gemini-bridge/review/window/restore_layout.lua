@@ -1,4 +1,4 @@
---- Saves the layout of a tab page before a review, and restores it.
+--- Saves the layout of a tab page before a review, and restores the layout afterwards.
 local choose_window = require("gemini-bridge.review.window.choose_window")
 local window = require("gemini-bridge.editor.window")
 
@@ -6,10 +6,10 @@ local M = {}
 
 ---@class gemini_bridge.Layout
 ---@field tab integer
----@field tree table |winlayout()|
----@field columns integer Columns of the screen.
----@field rows integer Rows for windows, without command line, status line and tab line.
----@field sizes string |winrestcmd()|
+---@field tree table Result of |winlayout()|.
+---@field columns integer Width of the screen.
+---@field rows integer Screen rows for windows, without command line, status line and tab line.
+---@field sizes string Result of |winrestcmd()|.
 ---@field windows table<integer, gemini_bridge.LayoutWindow>
 
 ---@class gemini_bridge.LayoutWindow
@@ -33,7 +33,7 @@ function M.window(win)
   return { buf = vim.api.nvim_win_get_buf(win), size = size(win), view = window.view(win) }
 end
 
---- Returns the number of screen rows for windows. It changes when the tab line appears or disappears.
+--- Returns the number of screen rows for windows. Depends on the tab line, the status line and 'cmdheight'.
 ---@return integer
 local function rows()
   local tabline = vim.o.showtabline == 2 or vim.o.showtabline == 1 and #vim.api.nvim_list_tabpages() > 1
@@ -45,7 +45,7 @@ end
 ---@return gemini_bridge.Layout
 function M.save(tab)
   local order = choose_window.windows(tab)
-  -- Runs |winrestcmd()| in a window of `tab`, because it describes the current tab page.
+  -- Runs |winrestcmd()| in a window of `tab`, because the function describes the current tab page.
   local sizes = vim.api.nvim_win_call(order[1], vim.fn.winrestcmd)
   local layout = {
     tab = tab,
@@ -61,11 +61,11 @@ function M.save(tab)
   return layout
 end
 
---- Records which windows the user resizes. Ignores changes while a window of the review has the focus: for example, a
---- user who types `CTRL-W _` there does not want other windows to stay small after the review.
+--- Records which windows the user resizes outside of the review. Ignores resizing while a window of the review has the
+--- focus: after `CTRL-W _` there, other windows must not stay small.
 ---@param shown gemini_bridge.Layout Layout right after the review was shown.
----@param is_own fun(win: integer): boolean Whether a window is one of the review's.
----@return table<integer, { width?: integer, height?: integer }> chosen
+---@param is_own fun(win: integer): boolean Returns true for the windows of the review.
+---@return table<integer, { width?: integer, height?: integer }> chosen Filled while the user resizes windows.
 ---@return fun() stop Idempotent.
 function M.follow_sizes(shown, is_own)
   local chosen, last = {}, {}
@@ -74,8 +74,7 @@ function M.follow_sizes(shown, is_own)
   end
   local listener = vim.api.nvim_create_autocmd("WinResized", {
     callback = function()
-      -- Ignores window sizes while an additional window is open, such as the command-line window: the layout then
-      -- differs.
+      -- Ignores resizing while an additional window is open, such as the command-line window.
       if not vim.api.nvim_tabpage_is_valid(shown.tab) or not vim.deep_equal(tree(shown.tab), shown.tree) then
         return
       end
@@ -96,9 +95,9 @@ function M.follow_sizes(shown, is_own)
   end
 end
 
---- Whether a window is above or below another window. Only then may its height be set: otherwise, Neovim would change
---- the height of the command line.
----@param node table |winlayout()|
+--- Returns true if a window has another window above or below. Setting the height of other windows would change the
+--- height of the command line.
+---@param node table Result of |winlayout()|.
 ---@param win integer
 ---@param is_in_column? boolean
 ---@return boolean
@@ -122,8 +121,8 @@ local function restore_sizes(before, chosen)
   end
   vim.api.nvim_win_call(order[1], function()
     for command in vim.gsplit(before.sizes, "|", { trimempty = true }) do
-      -- Skips the commands for floats, because floats may have been opened or closed since. Floats have the highest
-      -- window numbers, so that the numbers of all other windows are indexes of `order`.
+      -- Skips floats, because floats may have been opened or closed since then. Floats have the highest window numbers,
+      -- so the numbers of other windows are indexes of `order`.
       local win = order[tonumber(command:match("%d+"))]
       local is_width = vim.startswith(command, "vert")
       if win and (is_width and has_columns or not is_width and has_height(win)) then
@@ -141,11 +140,11 @@ local function restore_sizes(before, chosen)
   end)
 end
 
---- Restores size and scroll position of each window, unless the user has changed them.
+--- Restores size and scroll position of each window. Keeps sizes and positions that the user has changed.
 ---@param before gemini_bridge.Layout
 ---@param shown gemini_bridge.Layout Layout right after the review was shown.
----@param ended gemini_bridge.Layout Layout when the review was decided.
----@param chosen table<integer, { width?: integer, height?: integer }> From |follow_sizes|.
+---@param ended gemini_bridge.Layout Layout when the review ended.
+---@param chosen table<integer, { width?: integer, height?: integer }> Sizes from |follow_sizes()|.
 function M.restore(before, shown, ended, chosen)
   if not vim.api.nvim_tabpage_is_valid(before.tab) or not vim.deep_equal(tree(before.tab), before.tree) then
     return

@@ -1,5 +1,4 @@
---- Shows the state of a review in the winbars of its windows: hunk counts, warnings, and "2 of 5" if there are more
---- reviews.
+--- Shows the state of a review in winbars: hunk counts, warnings, and "2 of 5" if several reviews are pending.
 local winbar_text = require("gemini-bridge.editor.winbar_text")
 local config = require("gemini-bridge.config")
 local diff_hunks = require("gemini-bridge.review.diff_hunks")
@@ -73,8 +72,7 @@ function M.update(review)
   end
   -- Sets a winbar in both windows, so that corresponding lines stay at the same height.
   for _, win in ipairs({ view.proposal, view.original }) do
-    -- Sets no winbar in a window of one row: Neovim would enlarge it, and not give the rows back to the other windows
-    -- later.
+    -- Sets no winbar in a window of one row. Neovim would enlarge the window and later not give the rows back.
     local has_room = vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_height(win) > 1
     local buf = has_room and vim.api.nvim_win_get_buf(win)
     local width = buf and vim.api.nvim_win_get_width(win) or 0
