@@ -2,7 +2,7 @@
 --- for messages.
 local M = {}
 
---- Returns a check that accepts these words.
+--- Returns a check that accepts only the given words.
 ---@param ... string
 function M.one_of(...)
   local choices = { ... }
@@ -12,7 +12,7 @@ function M.one_of(...)
     '"' .. table.concat(choices, '", "') .. '"'
 end
 
---- Returns a check that accepts values of a type.
+--- Returns a check that accepts values of a Lua type.
 ---@param kind type
 function M.a(kind)
   return function(value)
@@ -29,7 +29,7 @@ function M.strings(value)
     end)
 end
 
---- Returns a check that accepts values which pass at least one of these checks.
+--- Returns a check that accepts a value if at least one of the given checks accepts the value.
 ---@param ... fun(value: any): boolean
 function M.any(...)
   local checks = { ... }

@@ -6,14 +6,14 @@ local M = {}
 --- A known CLI in profiles.json. src/profiles/profiles.ts describes the fields that Lua does not use.
 ---@class gemini_bridge.Profile
 ---@field name string
----@field label string Name for the user.
+---@field label string Name to show to the user.
 ---@field cmd string[] Program and arguments.
----@field args string[] Default arguments of `:Gemini`. The user's own arguments replace defaults of the same name.
+---@field args string[] Default arguments of `:Gemini`. Left out if the user's arguments set the same option.
 ---@field package string Name of the npm package.
----@field settings { files: string[], folder: string } Settings files, and the name of their folder.
+---@field settings { files: string[], folder: string } The CLI's settings files, and the folder that contains them.
 ---@field gate? string How a hook makes the CLI ask before an edit. nil if `:GeminiGate` does not support the CLI.
----@field socket? { client: string } The client name that the CLI reports, if it connects by WebSocket.
----@field byProcess? table<string, string> Variables that make the CLI find its editor without a shell as its parent.
+---@field socket? { client: string } Client name that the CLI reports. Only for CLIs that connect by WebSocket.
+---@field byProcess? table<string, string> Variables that make the CLI find its editor if its parent is not a shell.
 
 local path = debug.getinfo(1, "S").source:match("^@(.*)/") .. "/profiles.json"
 local known ---@type gemini_bridge.Profile[]?
@@ -37,7 +37,7 @@ function M.find(name)
   end)
 end
 
---- Accepts an absolute path without control characters.
+--- Checks for an absolute path without control characters.
 ---@param value any
 ---@return boolean
 local function is_path(value)
@@ -45,7 +45,7 @@ local function is_path(value)
   return is_absolute and not value:find("%c")
 end
 
---- The fields of a CLI, each with its check and a description of valid values.
+--- The valid fields of a CLI, each with a check and a description of valid values.
 ---@type table<string, { [1]: fun(value: any): boolean, [2]: string }>
 local FIELDS = {
   like = {
@@ -78,8 +78,8 @@ local FIELDS = {
   },
 }
 
---- Returns why a CLI of the option is invalid, as the end of a sentence that begins with the CLI's name. nil if it is
---- valid.
+--- Returns the reason why a CLI in the option is invalid, or nil. The reason continues a sentence that begins with the
+--- CLI's name.
 ---@param name string
 ---@param cli any
 ---@return string?
@@ -114,10 +114,10 @@ function M.check(value)
   return type(value) == "table" and (not vim.islist(value) or #value == 0)
 end
 
---- Removes invalid CLIs from the option.
+--- Separates valid from invalid CLIs in the option.
 ---@param value table<any, any>
 ---@return table<string, false|table> good
----@return string[] problems A sentence for each invalid CLI.
+---@return string[] problems One sentence for each invalid CLI.
 function M.sort_out(value)
   local good, problems = {}, {}
   for key, cli in pairs(value) do

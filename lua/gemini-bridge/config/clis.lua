@@ -1,4 +1,4 @@
---- Lists the CLIs that can connect: the CLIs in profiles.json, changed and extended by the option `clis`.
+--- Lists the CLIs that can connect: the CLIs in profiles.json, with the changes and additions of the option `clis`.
 --- src/profiles/profiles.ts describes how each CLI finds this editor.
 local option = require("gemini-bridge.config.cli_option")
 
@@ -6,12 +6,12 @@ local M = {}
 
 ---@class gemini_bridge.Cli
 ---@field name string
----@field like string The known CLI from which this CLI is derived. For a known CLI, its own name.
----@field label string Name for the user.
+---@field like string The known CLI from which this CLI is derived. A known CLI has its own name here.
+---@field label string Name to show to the user.
 ---@field cmd string[]
 ---@field args string[] See |gemini_bridge.Profile|.
----@field home string The folder of the CLI's own files, with `${NAME:-default}` and `~` not expanded.
----@field folder string The name of `home`, such as `.gemini`.
+---@field home string The folder of the CLI's own files. May contain `${NAME:-default}` and `~`.
+---@field folder string The last part of `home`, such as `.gemini`.
 ---@field gate? string See |gemini_bridge.Profile|.
 ---@field byProcess? table<string, string> See |gemini_bridge.Profile|.
 ---@field directory? string
@@ -33,7 +33,7 @@ local function own_folder(base, changes)
   return home, vim.fs.basename(home)
 end
 
---- Returns all CLIs: first the known CLIs, then those that the user has added, sorted by name.
+--- Returns all CLIs: first the known CLIs, then the CLIs that the user has added, sorted by name.
 ---@return gemini_bridge.Cli[]
 function M.all()
   local options, list = require("gemini-bridge.config").get().clis, {}
@@ -68,7 +68,7 @@ function M.all()
   return list
 end
 
---- Returns the program and the first arguments of the command line with which `:Gemini` starts a CLI.
+--- Returns the program with which `:Gemini` starts a CLI, and the program's first arguments.
 ---@param cli gemini_bridge.Cli
 ---@return string[]
 function M.command(cli)
@@ -76,7 +76,7 @@ function M.command(cli)
   return terminal.cmd and cli.name == terminal.cli and terminal.cmd or cli.cmd
 end
 
---- Returns the client names that known CLIs report if they connect by WebSocket.
+--- Returns the client names of the known CLIs that connect by WebSocket.
 ---@return string[]
 function M.known_clients()
   return vim
@@ -89,7 +89,7 @@ end
 
 ---@param name string
 ---@return gemini_bridge.Cli?
----@return string? problem Set if the name is unknown.
+---@return string? problem Message, if the name is unknown.
 function M.get(name)
   local names = {}
   for _, cli in ipairs(M.all()) do

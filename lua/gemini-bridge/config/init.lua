@@ -31,8 +31,8 @@ local function defaults()
   return options
 end
 
---- Returns the number of edits that change one name into the other. An edit adds, removes or replaces a letter, or
---- swaps two neighbouring letters.
+--- Returns the edit distance of two names. Adding, removing or replacing a letter counts as one edit, and so does
+--- swapping two neighbouring letters.
 ---@param a string
 ---@param b string
 ---@return integer
@@ -55,8 +55,8 @@ local function distance(a, b)
   return rows[#a][#b]
 end
 
---- Suggests the most similar option for an unknown one. Suggests none if the number of edits is more than a third of
---- the letters after the last dot.
+--- Returns a hint for an unknown option: the most similar option, if at most a third of the letters after the last dot
+--- differ.
 ---@param name string
 ---@return string
 local function hint(name)
@@ -70,7 +70,7 @@ local function hint(name)
   return best == "" and "see :help gemini-bridge-options" or ("did you mean %s?"):format(best)
 end
 
---- Sets the user's options. Invalid options keep their defaults.
+--- Sets the user's options. Replaces invalid values by the defaults.
 ---@param opts? table<string, any>
 ---@return string[] problems One sentence for each invalid option.
 function M.set(opts)

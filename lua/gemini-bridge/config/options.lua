@@ -1,4 +1,4 @@
---- Declares all options: defaults, validation, and the reference in the help.
+--- Declares all options, with their defaults, checks, and texts for the help.
 local checks = require("gemini-bridge.config.checks")
 local cli_option = require("gemini-bridge.config.cli_option")
 local tools_option = require("gemini-bridge.config.tools_option")
@@ -11,8 +11,8 @@ local a, any, integer, one_of = checks.a, checks.any, checks.integer, checks.one
 ---@field check fun(value: any): boolean
 ---@field expects string Description of valid values, for messages and the help.
 ---@field doc string
----@field sort_out? fun(value: any): any, string[] Returns the usable part of a value, and the problems with the rest.
----@field experimental? true Whether the option may change in any release: see |gemini-bridge-stability|.
+---@field sort_out? fun(value: any): any, string[] Returns the valid part of a value, and problems with the rest.
+---@field experimental? true Set if the option may change in any release, see |gemini-bridge-stability|.
 
 ---@param name string
 ---@param default any
@@ -25,7 +25,7 @@ local function stable(name, default, doc, check, expects, sort_out)
   return { name, default = default, check = check, expects = expects, doc = doc, sort_out = sort_out }
 end
 
----@param ... any The arguments of `stable`.
+---@param ... any Arguments of `stable`.
 ---@return gemini_bridge.Option
 local function experimental(...)
   local option = stable(...)

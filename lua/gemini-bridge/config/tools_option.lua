@@ -1,7 +1,7 @@
---- Checks the names in the option `tools.offered`.
+--- Checks the tool names in the option `tools.offered`.
 local M = {}
 
---- The names of the tools in src/model/tools.
+--- Names of the tools in src/model/tools.
 local TOOLS = {
   "diagnostics",
   "symbols",
@@ -21,7 +21,7 @@ local TOOLS = {
   "format",
 }
 
---- Leaves out names of tools that do not exist.
+--- Separates names of existing tools from unknown names.
 ---@param names string[]
 ---@return string[] known
 ---@return string[] problems

@@ -1,45 +1,46 @@
---- Records the active file, and when each file was focused. Recording starts with the bridge, so that the first CLI
---- also learns which files were focused before it connected. The handlers of BufEnter and WinEnter only store entries,
---- because they run often. `take` processes the entries.
+--- Records the active file and the time of the last focus of each file. Recording starts with the bridge, so that a CLI
+--- that connects later also learns about earlier files. BufEnter and WinEnter fire often. Their handlers only store
+--- entries, and `take` processes these entries later.
 local buffers = require("gemini-bridge.context.buffers")
 
 local M = {}
 
 local get_current_win, hrtime = vim.api.nvim_get_current_win, vim.uv.hrtime
 
---- Number of the latest entries that can change the active file. Older entries are used only for their times.
+--- Number of latest entries that can change the active file. Older entries only supply focus times.
 local RECENT_COUNT = 64
---- Maximum number of entries that wait for `take`. If there are more, they are processed soon, because without a
---- connected CLI `take` might not run for days.
+--- Limit of stored entries. Without a connected CLI nobody calls `take`, so above this limit the entries are processed
+--- anyway.
 local MAX_HISTORY = 512
 
 ---@class gemini_bridge.Entered
 ---@field buf integer
 ---@field win integer
 ---@field at integer Last focus, by |uv.hrtime()|.
----@field float? boolean Whether the window is, or was, a float. Set when the window closes, or in `take`.
+---@field float? boolean Whether the window is or was a float. nil until the window closes or `take` runs.
 
 ---@class gemini_bridge.ActiveFile
 ---@field buf integer
----@field win integer The last window of the buffer, which may now show another buffer.
+---@field win integer The window that showed the buffer last. It may now show another buffer.
 
---- The last focus of each buffer in each window. `key` combines buffer and window into the index.
+--- Last focus of each buffer in each window. The function `key` makes the index from buffer and window.
 ---@type table<number, gemini_bridge.Entered>
 local entered = {}
 --- Upper bound for the size of `entered`.
 local count = 0
---- The last recorded buffer and window. Needed because BufEnter and WinEnter often both fire for the same change.
+--- The last recorded buffer and window, to record a change only once. BufEnter and WinEnter often both fire for the
+--- same change.
 local last_buf, last_win ---@type integer?, integer?
 
 --- The file buffer that was focused last.
 ---@type gemini_bridge.ActiveFile?
 local active
---- The last focused buffer with a name and an empty 'buftype'. Includes unlisted buffers, which may be listed later.
+--- The last focused buffer with a name and an empty 'buftype'. It may be unlisted.
 local named ---@type integer?
 --- Last focus of each buffer (Unix milliseconds).
 ---@type table<integer, integer>
 local times = {}
---- Upper bound for the size of `times`, and the size that triggers a search for deleted buffers.
+--- Upper bound for the size of `times`, and the size above which wiped buffers are removed.
 local times_count, times_limit = 0, MAX_HISTORY
 --- Buffers that were focused after the last `take`.
 ---@type table<integer, true>
@@ -55,8 +56,8 @@ local function key(buf, win)
   return buf + win * 0x4000000
 end
 
---- Whether a window is a float. A window that closed without an autocommand counts as a float, because most such
---- windows are floats.
+--- Whether a window is a float. If a window closed without an autocommand, its type is unknown. Such windows count as
+--- floats, because most of them are.
 ---@param win integer
 local function is_float(win)
   return vim.list_contains({ "popup", "unknown" }, vim.fn.win_gettype(win))
@@ -83,8 +84,8 @@ local function record_past()
   record(vim.api.nvim_get_current_buf(), get_current_win())
 end
 
---- When a window closes, moves its entries to window 0, or drops them if the window is a float. Later, it would be too
---- late to decide this, because Neovim does not know the type of a closed window.
+--- Handles WinClosed. Drops the entries of a float, and moves the entries of other windows to window 0. Must run during
+--- the event, because Neovim does not know the type of a closed window.
 local function on_close(args)
   local win = tonumber(args.match) --[[@as integer]]
   local shown = vim.tbl_filter(function(seen)
@@ -101,7 +102,7 @@ local function on_close(args)
   end
 end
 
---- Drops buffers that were wiped without an autocommand, so that `times` does not grow without limit.
+--- Drops wiped buffers. Needed because `:noautocmd` can wipe a buffer without the BufWipeout event.
 local function forget_gone()
   for buf in pairs(times) do
     if not vim.api.nvim_buf_is_valid(buf) then
@@ -114,7 +115,7 @@ local function forget_gone()
 end
 
 ---@param buf integer
----@param time number Unix milliseconds. Increased if necessary, so that all stored times differ.
+---@param time number Unix milliseconds. Increased if necessary, so that no two stored times are equal.
 local function set_time(buf, time)
   last_time = math.max(math.floor(time), last_time + 1)
   times_count = times_count + (times[buf] and 0 or 1)
@@ -132,7 +133,7 @@ local function enter(seen, time)
     return
   end
   local same = active and active.buf == seen.buf
-  -- Ignores floats, because they usually have the focus only for a moment, but not a float that shows the active file.
+  -- A float usually has the focus only for a moment, so it does not change the active file.
   if not same and seen.float then
     return
   end
@@ -151,7 +152,7 @@ end
 ---@return gemini_bridge.Entered[]
 local function drain()
   local floats = vim.defaulttable(is_float)
-  -- Sorts times instead of entries, which is three times as fast. This is possible because no two times are equal.
+  -- Sorts numbers instead of tables, which is three times as fast. Possible because no two times are equal.
   local order, by_time = {}, {}
   for _, seen in pairs(entered) do
     order[#order + 1] = seen.at
@@ -167,7 +168,7 @@ local function drain()
   end, order)
 end
 
---- Processes the entries. Not done in BufEnter itself, because many plugins set 'buftype' only after that event.
+--- Processes the entries. BufEnter itself would be too early, because many plugins set 'buftype' after that event.
 local function catch_up()
   local seconds, microseconds = vim.uv.gettimeofday()
   local epoch = seconds * 1e3 + microseconds / 1e3 - vim.uv.hrtime() / 1e6
@@ -217,8 +218,8 @@ local function on_enter(changed)
   end
 end
 
---- Starts recording. Does nothing if the recording has started.
----@param changed fun() Called in the tick of each change.
+--- Starts recording. Does nothing if recording has already started.
+---@param changed fun() Called at each change of focus, during the autocommand.
 function M.track(changed)
   if group then
     return
@@ -267,19 +268,20 @@ function M.take()
   return focused, active
 end
 
---- Returns the active file. Does not change the result of the next `take`.
+--- Returns the active file. Does not affect `take`.
 ---@return gemini_bridge.ActiveFile?
 function M.get()
   catch_up()
   return active
 end
 
---- Returns when buffers were focused last. If a time was not recorded, uses the time from Neovim, in whole seconds.
+--- Returns the time of the last focus of each buffer. Uses `lastused` of |getbufinfo()|, which has whole seconds, for
+--- buffers without a recorded time.
 ---@param bufs integer[]
 ---@return { bufnr: integer, time: integer }[] # Unix milliseconds.
 function M.times(bufs)
   local found = {}
-  -- Calls getbufinfo() in Vim script, because a call from Lua would copy the variables of each buffer into Lua.
+  -- Calls getbufinfo() in Vim script. A call from Lua would copy all variables of each buffer.
   local used = vim.fn.eval(("map([%s], 'getbufinfo(v:val)[0].lastused')"):format(table.concat(bufs, ",")))
   for i, buf in ipairs(bufs) do
     local time = times[buf] or used[i] * 1000

@@ -1,12 +1,12 @@
---- Reads the highlighted part of each line of a block selection. |getregion()| would return other text: it adds blanks
---- to lines that end before the block, and replaces a wide character at the edge with blanks. In Neovim 0.10, it cannot
---- read a block that extends to the end of the lines.
+--- Reads the highlighted part of each line of a block selection. |getregion()| is not suitable: it pads short lines
+--- with blanks, and replaces a wide character at the edge of the block with blanks. In Neovim 0.10 it cannot read a
+--- block that was extended with `$`.
 local M = {}
 
 --- Number of rows that are read at once.
 local CHUNK_ROWS = 256
---- Maximum number of rows of a pinned block. Even with only one character in each row, more rows would exceed the CLI's
---- limit for a selection.
+--- Maximum number of rows of a pinned block. A block with more rows exceeds the CLI's limit for a selection, even if
+--- each row has only one character.
 local MAX_PINNED_ROWS = 8192
 local BYTES_PER_UNIT = 3 -- maximum number of UTF-8 bytes per UTF-16 unit
 local TAB = 9
@@ -22,8 +22,8 @@ end
 --- Returns the first and the last virtual column of a block in the current window, 1-based.
 ---@param p gemini_bridge.Position A corner of the block.
 ---@param q gemini_bridge.Position The opposite corner.
----@param exclusive boolean Whether 'selection' excludes the last character.
----@param to_end boolean Whether the block extends to the end of each line.
+---@param exclusive boolean Whether 'selection' is "exclusive".
+---@param to_end boolean Whether the block was extended with `$`.
 ---@return integer left, integer right
 function M.columns(p, q, exclusive, to_end)
   local upper, lower = cells_at(p), cells_at(q)
@@ -36,7 +36,7 @@ function M.columns(p, q, exclusive, to_end)
   return left, exclusive and lower[1] > upper[2] and lower[1] - 1 or lower[2]
 end
 
---- Calls a function in the window where the block was selected, because widths depend on the window.
+--- Calls a function in the window where the block was selected, because the width of a character depends on the window.
 ---@generic T
 ---@param region gemini_bridge.Region
 ---@param read fun(): T
@@ -51,10 +51,10 @@ local function in_its_window(region, read)
   return vim.api.nvim_win_call(win, read)
 end
 
---- Returns the range of bytes whose characters are displayed in the block, 1-based. Depends on the current window.
+--- Returns the 1-based range of the bytes that the block shows in one line. Must run in the window of the block.
 ---@param region gemini_bridge.Region
 ---@param lnum integer
----@return integer? from nil if the line ends before the block.
+---@return integer? from nil if the line ends left of the block.
 ---@return integer? to The last byte, including combining characters.
 ---@return integer? right The last column of the block in this line.
 local function bytes_of(region, lnum)
@@ -67,7 +67,7 @@ local function bytes_of(region, lnum)
   return vim.fn.virtcol2col(0, lnum, region.left), at[3] + #last - 1, right
 end
 
---- Returns the part of a line that is in the block. Needed only for lines in which some bytes take no cell, or several.
+--- Returns the part of a line that is in the block. Slow: used only for lines with tabs, wide or invisible characters.
 ---@param region gemini_bridge.Region
 ---@param lnum integer
 ---@param line string
@@ -78,8 +78,8 @@ local function cut(region, lnum, line)
     return ""
   end
   local before = ""
-  -- Replaces a tab at an edge of the block with blanks: one for each of its cells in the block. Of a tab, Neovim
-  -- highlights only these cells. Any other character is highlighted completely.
+  -- Neovim highlights only those cells of a tab that are in the block, but always the whole of any other character.
+  -- Replaces a tab at the edge with one blank for each highlighted cell.
   if line:byte(from) == TAB then
     local cells = vim.fn.virtcol({ lnum, from }, 1)
     if cells[1] < region.left then
@@ -96,7 +96,7 @@ local function cut(region, lnum, line)
   return before .. line:sub(from, to)
 end
 
---- Whether each byte of a plain ASCII line takes one cell in the current window.
+--- Whether each printable ASCII character takes exactly one cell in the current window.
 ---@param region gemini_bridge.Region
 local function is_even(region)
   local wraps = vim.wo.wrap and (vim.wo.linebreak or vim.o.showbreak ~= "")
@@ -105,7 +105,7 @@ local function is_even(region)
     and #vim.api.nvim_buf_get_extmarks(0, -1, top, bottom, { type = "virt_text", limit = 1 }) == 0
 end
 
---- Visits the rows of a block, in its window, until `visit` returns true.
+--- Calls `visit` for the rows of a block, in the window of the block, until `visit` returns true.
 ---@param region gemini_bridge.Region
 ---@param visit fun(lnum: integer, line: string, simple: boolean): boolean? `simple`: each byte takes one cell.
 local function each_row(region, visit)
@@ -123,7 +123,7 @@ local function each_row(region, visit)
   end)
 end
 
---- Reads the text of a block, or the beginning of a long text.
+--- Reads the text of a block. May stop early in a long text.
 ---@param region gemini_bridge.Region
 ---@param units integer Number of UTF-16 units after which reading may stop.
 ---@return string
@@ -138,7 +138,7 @@ function M.read(region, units)
   return table.concat(rows, "\n")
 end
 
---- Returns the range of the text in each row. A tab at an edge of the block is included completely.
+--- Returns the range of bytes of the block in each row. A tab at the edge of the block is included completely.
 ---@param region gemini_bridge.Region
 ---@return gemini_bridge.Range[]
 function M.ranges(region)

@@ -1,14 +1,14 @@
---- Determines which buffers count as files for the context, and the path with which the user has opened each file.
+--- Determines which buffers are shared with CLIs as files, and the path that the user typed for each file.
 local disk = require("gemini-bridge.disk.path")
 
 local M = {}
 
---- The path of each buffer, and the buffer's name when the path was determined.
+--- The path of each buffer, and the buffer's name at the time when the path was determined.
 ---@type table<integer, { name: string, path?: string }>
 local opened = {}
 
---- Returns the absolute path of a buffer as the user has typed it. The name of the buffer differs if a folder is a
---- link, because Neovim resolves links. Neovim forgets the typed path when the current directory changes.
+--- Returns the absolute path of a buffer as the user typed it. Neovim resolves symbolic links in the name of a buffer,
+--- and forgets the typed path when the current directory changes.
 ---@param buf integer
 ---@param name string
 ---@return string
@@ -18,13 +18,13 @@ local function as_given(buf, name)
     given = vim.fn.getcwd() .. "/" .. given
   end
   given = given:gsub("/%./", "/"):gsub("//+", "/")
-  -- Uses the resolved name for a path with "..": if a link precedes "..", it means the folder above the link's target.
+  -- In a path such as "link/..", ".." is the parent of the link's target. Only the resolved name is correct then.
   return given:find("/../", 1, true) and name or given
 end
 
---- Returns and stores the path as the user has typed it.
+--- Stores and returns the path of a buffer as the user typed it.
 ---@param buf integer
----@return string? path Absolute. nil if the buffer has no name, or if the name is a URL or not UTF-8.
+---@return string? path Absolute. nil if the buffer has no name, or if the name is a URL or is not UTF-8.
 function M.remember(buf)
   local name = vim.api.nvim_buf_get_name(buf)
   if name == "" or name:find("^%a[%w+.-]*://") then
@@ -39,7 +39,7 @@ function M.remember(buf)
   return entry.path
 end
 
---- Returns the path of a buffer that is a file: listed, with an empty 'buftype' and a name.
+--- Returns the path of a buffer if the buffer is a file: listed, with a name and an empty 'buftype'.
 ---@param buf integer
 ---@return string? path Absolute.
 function M.file(buf)

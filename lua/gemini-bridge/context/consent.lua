@@ -1,12 +1,12 @@
---- Returns what CLIs may know: whether sharing is paused, which files are excluded, and whether the workspace is
---- trusted. The host applies these settings.
+--- Reads the user's settings for sharing: paused or not, excluded files, trusted workspace. The host applies these
+--- settings.
 local config = require("gemini-bridge.config")
 
 local M = {}
 
 local paused = false
 
---- Returns the value of the option `trust`. `nil` leaves the decision to the CLI.
+--- Returns the value of the option `trust`. With nil, each CLI decides itself whether it trusts the workspace.
 ---@return boolean?
 local function trusted()
   local trust = config.get().trust
@@ -41,8 +41,8 @@ function M.settings()
   return { paused = paused, exclude = config.get().context.exclude, trusted = trusted() }
 end
 
---- Returns which data the connected CLIs receive now. The field `excluded` names the active file if that file is not
---- shared.
+--- Returns which data the connected CLIs receive now. If the active file is not shared, the field `excluded` names that
+--- file.
 ---@return gemini_bridge.Shared
 function M.shared()
   local now = require("gemini-bridge.bridge.status").get().shared

@@ -1,5 +1,5 @@
---- Keeps the selection after the user has switched to a terminal, until the user moves the cursor or edits in a file
---- again.
+--- Keeps a selection when the user switches from a file to a terminal, until the user moves the cursor in a file or
+--- edits a file.
 local buffers = require("gemini-bridge.context.buffers")
 local region = require("gemini-bridge.context.region")
 
@@ -11,18 +11,18 @@ local namespace = vim.api.nvim_create_namespace("gemini-bridge.context.kept_sele
 ---@field region gemini_bridge.Region
 ---@field cursor integer[] In the format of |nvim_win_get_cursor()|.
 ---@field text? string
----@field extent? gemini_bridge.Range Range of that text.
+---@field extent? gemini_bridge.Range Range of `text`.
 
---- The selection whose Visual mode has just ended. Dropped with the next key.
+--- The selection whose Visual mode has just ended. The next typed key drops this selection.
 ---@type gemini_bridge.KeptSelection?
 local ending
---- BufEnter autocommand that detects a switch to another buffer. Exists only together with `ending`, to keep
---- BufEnter cheap.
+--- BufEnter autocommand that detects a switch to another buffer. Exists only while `ending` is set, because BufEnter
+--- fires often.
 local leaving ---@type integer?
 --- The selection that is kept after a switch to another buffer.
 ---@type gemini_bridge.KeptSelection?
 local kept
-local group ---@type integer? The autocommands that drop `kept`.
+local group ---@type integer? Autocommands that drop `kept`.
 local dropped = function() end
 
 local function forget_ending()
@@ -42,7 +42,7 @@ local function forget_kept()
   end
 end
 
---- Drops the kept selection if the user has moved the cursor or edited in a file. Compares the position of the cursor,
+--- Drops the kept selection if the user has moved the cursor in a file or edited a file. Compares cursor positions,
 --- because CursorMoved also fires when the user only enters a window.
 local function on_activity()
   local buf = vim.api.nvim_get_current_buf()
@@ -74,10 +74,10 @@ local function keep()
   )
 end
 
---- Called when Visual mode has ended: holds its selection until the next key. If the user leaves the buffer before that
---- key, keeps the selection until the user moves the cursor or edits in a file.
+--- Called when Visual mode ends. Stores the selection until the next typed key. If the user leaves the buffer before
+--- that key, the selection is kept until the user moves the cursor in a file or edits a file.
 ---@param selected gemini_bridge.Region
----@param on_drop fun() Called when the kept selection is dropped.
+---@param on_drop fun() Called when a kept selection is dropped.
 function M.hold(selected, on_drop)
   forget_ending()
   dropped = on_drop
@@ -91,29 +91,29 @@ function M.hold(selected, on_drop)
   })
   ending = { region = selected, cursor = vim.api.nvim_win_get_cursor(0) }
   vim.on_key(function(_, typed)
-    -- Ignores keys from mappings. Also ignores keys in a command line: if its command leaves the buffer, the selection
-    -- is kept.
+    -- Only typed keys count, not keys from mappings. Keys in a command line do not count either, because the command
+    -- may switch to a terminal.
     if typed ~= "" and vim.fn.mode() ~= "c" then
       forget_ending()
     end
   end, namespace)
 end
 
---- Returns the selection whose Visual mode has just ended, until the next key.
+--- Returns the selection of the Visual mode that has just ended. nil after the next typed key.
 ---@return gemini_bridge.Region?
 function M.ending()
   return ending and ending.region
 end
 
 ---@param buf integer
----@return boolean # Whether there is a kept selection in this buffer.
+---@return boolean # Whether a selection is kept in this buffer.
 function M.is_in(buf)
   return kept ~= nil and kept.region.buf == buf
 end
 
---- Returns the text of the kept selection, or the beginning of a long text. Call only if there is a kept selection.
+--- Returns the text of the kept selection. May cut off a long text. Call only if a selection is kept.
 ---@param limit integer UTF-16 units.
----@return string? # nil if the buffer has changed before the first call.
+---@return string? # nil if the buffer was changed before the text was first read.
 function M.text(limit)
   if not kept.text and kept.region.tick == vim.api.nvim_buf_get_changedtick(kept.region.buf) then
     kept.text = region.read(kept.region, limit)
@@ -128,7 +128,7 @@ function M.extent()
   return kept.extent
 end
 
---- Drops the selection. Idempotent.
+--- Drops the kept selection, and the selection whose Visual mode has just ended. Idempotent.
 function M.forget()
   forget_ending()
   forget_kept()

@@ -1,14 +1,14 @@
---- Manages the pinned selection of `:GeminiSelect`: text that stays shared until the user unpins it. The text is
---- highlighted. A sign is shown while some of the text exists.
+--- Manages the selection that `:GeminiSelect` pins. The text stays shared and highlighted until the user unpins it. A
+--- sign is shown while at least some of the text exists.
 local region = require("gemini-bridge.context.region")
 
 local M = {}
 
 local HIGHLIGHT = "GeminiPinned"
---- Priority of the highlight. Lower than that of diagnostics and syntax highlighting, so that these stay visible.
+--- Priority of the highlight. Lower than the priorities of diagnostics and syntax, so that both stay visible.
 local PRIORITY = 5
---- Number of marks that are read first to find remaining text. Usually one of them still has text, so that the other
---- marks, possibly thousands in a block, need not be read.
+--- Number of marks to read first. A pinned block has one mark for each row, up to thousands. Usually one of the first
+--- marks still has text, so that the others need not be read.
 local FIRST_MARKS = 50
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.context.pinned_selection")
@@ -16,11 +16,11 @@ local sign_namespace = vim.api.nvim_create_namespace("gemini-bridge.context.pinn
 
 ---@class gemini_bridge.Pin
 ---@field buf integer
----@field blank table<integer, true> Rows that end before the block, by mark id.
----@field shown boolean Whether some of the text exists, and the sign is shown.
+---@field blank table<integer, true> Ids of the marks of block rows that had no text when they were pinned.
+---@field shown boolean Whether the sign is shown.
 ---@field tick? integer The buffer's changedtick when `text` was read.
 ---@field text? string
----@field extent? gemini_bridge.Range Range of that text.
+---@field extent? gemini_bridge.Range Range of `text`.
 
 ---@type gemini_bridge.Pin?
 local pinned
@@ -32,13 +32,14 @@ local function marks(limit)
   return vim.api.nvim_buf_get_extmarks(pinned.buf, namespace, 0, -1, { details = true, limit = limit })
 end
 
---- Whether a range has no text. If its lines were deleted, the end may come before the start.
+--- Whether a range has no text. After its lines were deleted, a range may end before its start.
 ---@param range gemini_bridge.Range
 local function is_empty(range)
   return range.end_row < range.row or range.end_row == range.row and range.end_col <= range.col
 end
 
---- Returns the current ranges of the pinned text. Returns none after the text was deleted, until an undo restores it.
+--- Returns the current ranges of the pinned text. Returns an empty list if all of the text was deleted. An undo
+--- restores the ranges.
 ---@param limit? integer Maximum number of marks to read.
 ---@return gemini_bridge.Range[] # In the order of the text.
 local function ranges(limit)
@@ -58,10 +59,10 @@ local function ranges(limit)
   return has_text and found or {}
 end
 
---- Shows or hides the sign, depending on whether the text still exists. The extmark option `invalidate` cannot do this:
---- in Neovim 0.10, it misses the deletion of several lines at once.
+--- Shows the sign if some of the pinned text exists, hides it otherwise. Does not use the extmark option `invalidate`:
+--- in Neovim 0.10, `invalidate` misses the deletion of several lines at once.
 local function show()
-  -- Runs with each key that changes the text. Therefore reads all marks only if the first marks have no text.
+  -- Runs at each change of the text, so it reads all marks only if the first marks have no text.
   local first = ranges(FIRST_MARKS)[1] or ranges()[1]
   if pinned.shown == (first ~= nil) then
     return
@@ -75,7 +76,7 @@ local function show()
   vim.cmd.redrawstatus({ bang = true })
 end
 
---- Updates the pin when the buffer changes.
+--- Watches the buffer of the pinned text.
 ---@param changed fun()
 local function follow(changed)
   group = vim.api.nvim_create_augroup("gemini-bridge.context.pinned_selection", {})
@@ -91,12 +92,12 @@ local function follow(changed)
   end
   vim.api.nvim_create_autocmd(
     { "TextChanged", "TextChangedI", "TextChangedP", "BufReadPost", "BufDelete", "BufUnload", "BufWipeout" },
-    -- Scheduled, because a deleted buffer still has its marks during the event.
+    -- Scheduled, because the marks of a deleted buffer still exist during the event.
     { group = group, buffer = pinned.buf, callback = vim.schedule_wrap(on_event) }
   )
 end
 
---- Pins a region, and unpins the previous one.
+--- Pins a region. Unpins the previous region.
 ---@param selected gemini_bridge.Region
 ---@param changed fun() Called when the pinned text may have changed.
 function M.set(selected, changed)
@@ -108,7 +109,7 @@ function M.set(selected, changed)
       end_row = range.end_row,
       end_col = range.end_col,
       end_right_gravity = false,
-      -- Allows positions beyond the text, which a selection may have with 'virtualedit'.
+      -- With 'virtualedit', a selection may extend beyond the end of a line.
       strict = false,
       hl_group = HIGHLIGHT,
       hl_eol = true,
@@ -153,7 +154,7 @@ local function read(limit)
   return #texts > 0 and table.concat(texts, "\n") or nil
 end
 
---- Returns the pinned text of a buffer, or the beginning of a long text.
+--- Returns the pinned text of a buffer. May cut off a long text.
 ---@param buf integer
 ---@param limit integer UTF-16 units.
 ---@return string? # nil if nothing is pinned in the buffer, or all of the text was deleted.
@@ -174,12 +175,12 @@ function M.extent()
   return pinned.extent
 end
 
----@return boolean # Whether something is pinned and some of its text exists.
+---@return boolean # Whether text is pinned and at least some of that text exists.
 function M.is_shown()
   return pinned ~= nil and pinned.shown
 end
 
---- Returns the path and the lines of the pinned text, to be shown to the user.
+--- Returns the path and the lines of the pinned text, for messages to the user.
 ---@return { path: string, first: integer, last: integer }? # `path` is the buffer's name; lines are 1-based.
 function M.lines()
   local found = ranges()

@@ -5,11 +5,11 @@ local M = {}
 
 ---@alias gemini_bridge.VisualKind "v"|"V"|"\22"
 
----@class gemini_bridge.Position In the format of |getpos()|: 1-based line and byte column, and cells after the column.
+---@class gemini_bridge.Position In the format of |getpos()|: 1-based line and byte column.
 ---@field [1] integer Buffer.
 ---@field [2] integer Line.
 ---@field [3] integer Column.
----@field [4] integer Offset.
+---@field [4] integer Offset in cells, for 'virtualedit'.
 
 ---@class gemini_bridge.Region
 ---@field buf integer
@@ -22,7 +22,7 @@ local M = {}
 ---@field left? integer First virtual column of a block, 1-based.
 ---@field right? integer Last virtual column of a block.
 
---- 0-based rows and byte columns with an exclusive end, as in extmarks.
+--- 0-based rows and byte columns, as in extmarks. The end is exclusive.
 ---@class gemini_bridge.Range
 ---@field row integer
 ---@field col integer
@@ -33,13 +33,13 @@ local M = {}
 M.BYTES_PER_UNIT = 3
 
 local MAXCOL = vim.v.maxcol
---- Number of UTF-16 units that are read beyond a limit, so that the character at the limit is complete.
+--- Number of UTF-16 units to read beyond a limit, so that the last character is never cut in half.
 local EXTRA_UNITS = 256
 
 ---@type table<string, gemini_bridge.VisualKind>
 local kinds = { v = "v", s = "v", V = "V", S = "V", ["\22"] = "\22", ["\19"] = "\22" }
 
---- Returns the kind of selection of a Visual or Select mode.
+--- Returns the kind of the selection in a Visual or Select mode.
 ---@param mode string
 ---@return gemini_bridge.VisualKind?
 function M.kind(mode)
@@ -50,15 +50,14 @@ end
 ---@param kind gemini_bridge.VisualKind
 ---@param p gemini_bridge.Position
 ---@param q gemini_bridge.Position
----@param to_end? boolean Whether a block extends to the end of each line.
+---@param to_end? boolean Whether a block was extended with `$`.
 ---@return gemini_bridge.Region
 local function between(kind, p, q, to_end)
   if q[2] < p[2] or q[2] == p[2] and (q[3] < p[3] or q[3] == p[3] and q[4] < p[4]) then
     p, q = q, p
   end
   local exclusive = vim.o.selection == "exclusive"
-  -- Extends the region to whole closed folds, because Neovim highlights them completely, but |getregion()| ignores
-  -- folds.
+  -- Neovim highlights closed folds completely, but |getregion()| ignores folds. Extends the region to whole folds.
   local fold_start, fold_end = vim.fn.foldclosed(p[2]), vim.fn.foldclosedend(q[2])
   if fold_start > 0 then
     p = { 0, fold_start, 1, 0 }
@@ -86,21 +85,21 @@ local function between(kind, p, q, to_end)
   return region
 end
 
---- Whether `$` was the last motion in the current window. A block then extends to the end of each line.
+--- Whether the last motion in the current window was `$`, which extends a block to the end of each line.
 ---@return boolean
 function M.is_to_end()
   return vim.fn.winsaveview().curswant == MAXCOL
 end
 
---- Returns the current selection of the current window.
+--- Returns the selection that is highlighted in the current window.
 ---@param kind gemini_bridge.VisualKind
 ---@return gemini_bridge.Region
 function M.live(kind)
   return between(kind, vim.fn.getpos("v"), vim.fn.getpos("."), M.is_to_end())
 end
 
---- Returns the last selection of the current window.
----@param to_end boolean The value of `M.is_to_end()` at that time.
+--- Returns the previous selection in the current window.
+---@param to_end boolean Whether that selection, if it is a block, was extended with `$`.
 ---@return gemini_bridge.Region?
 function M.ended(to_end)
   local p, q = vim.fn.getpos("'<"), vim.fn.getpos("'>")
@@ -109,7 +108,7 @@ function M.ended(to_end)
   end
 end
 
---- Returns whole lines of the current buffer as a region.
+--- Returns the region of whole lines in the current buffer.
 ---@param first integer 1-based.
 ---@param last integer
 ---@return gemini_bridge.Region
@@ -117,10 +116,11 @@ function M.lines(first, last)
   return between("V", { 0, first, 1, 0 }, { 0, last, 1, 0 })
 end
 
---- Returns the position at which to stop reading a long region. Needed because |getregion()| would copy the whole text.
+--- Returns the position at which to stop reading a long region. Without this limit, |getregion()| would copy the whole
+--- text.
 ---@param region gemini_bridge.Region
 ---@param units integer Minimum number of UTF-16 units before the position.
----@return gemini_bridge.Position? # nil for a region that is not longer.
+---@return gemini_bridge.Position? # nil if the whole region can be read.
 local function cut_off(region, units)
   local offset = vim.api.nvim_buf_get_offset
   local buf, top, bottom = region.buf, region.first[2] - 1, region.last[2] - 1
@@ -128,7 +128,7 @@ local function cut_off(region, units)
   if bottom - top < units and offset(buf, bottom + 1) <= stop then
     return
   end
-  -- Searches at most `units` lines, because each line has at least one unit: the line break.
+  -- Searches at most `units` lines: each line has a line break and thus at least one unit.
   local low, high = top, math.min(bottom, top + units)
   while low < high do
     local middle = math.ceil((low + high) / 2)
@@ -138,7 +138,7 @@ local function cut_off(region, units)
       low = middle
     end
   end
-  -- Computes the length of the line from offsets, because reading a very long line is slow.
+  -- Computes the length of the line from offsets. Reading a very long line would be slow.
   local line_break = vim.bo[buf].fileformat == "dos" and 2 or 1
   local length = offset(buf, low + 1) - offset(buf, low) - line_break
   local col = math.max(1, math.min(stop - offset(buf, low), length))
@@ -147,10 +147,10 @@ local function cut_off(region, units)
   end
 end
 
---- Reads the text of a region, or the beginning of a long text. The cost depends only on `units`, not on the length of
---- the region.
+--- Reads the text of a region. May cut off a long text. The cost depends only on `units`, not on the length of the
+--- region.
 ---@param region gemini_bridge.Region
----@param units integer Minimum number of UTF-16 units to read from a longer text.
+---@param units integer Number of UTF-16 units to read at least, if the text is that long.
 ---@return string
 function M.read(region, units)
   if not vim.api.nvim_buf_is_loaded(region.buf) then
@@ -167,22 +167,22 @@ function M.read(region, units)
   })
   for i, line in ipairs(lines) do
     if line:find("\n", 1, true) then
-      -- Restores NUL bytes, which Vim script represents as line breaks.
+      -- Vim script represents a NUL byte as a line break.
       lines[i] = line:gsub("\n", "\0")
     end
   end
   return table.concat(lines, "\n")
 end
 
---- Reads the text of a range, or the beginning of a long text.
+--- Reads the text of a range. May cut off a long text.
 ---@param buf integer Must be loaded.
 ---@param range gemini_bridge.Range
----@param units integer Minimum number of UTF-16 units to read from a longer text.
+---@param units integer Number of UTF-16 units to read at least, if the text is that long.
 ---@return string
 function M.read_range(buf, range, units)
   local row, col, end_row, end_col = range.row, range.col, range.end_row, range.end_col
   if row == end_row then
-    -- Fast path for the rows of a block.
+    -- Fast path for a block, whose ranges are within one row.
     end_col = math.min(end_col, col + (units + EXTRA_UNITS) * M.BYTES_PER_UNIT)
     return vim.api.nvim_buf_get_text(buf, row, col, row, end_col, {})[1]
   end
@@ -195,7 +195,7 @@ function M.read_range(buf, range, units)
   }, units)
 end
 
---- Returns the end of a characterwise region. Reads only its last lines.
+--- Returns the end of a characterwise region. Reads at most the last two lines.
 ---@param region gemini_bridge.Region
 ---@return integer row, integer col 0-based; exclusive.
 local function finish(region)
@@ -207,7 +207,7 @@ local function finish(region)
   return from[2] + #lines - 2, #lines[#lines] + (#lines == 1 and from[3] - 1 or 0)
 end
 
---- Returns the range of a region. The range of whole lines, and of a block, ends at the start of the line below.
+--- Returns the range of a region. For whole lines and for a block, the range ends at the start of the line below.
 ---@param region gemini_bridge.Region
 ---@return gemini_bridge.Range
 function M.extent(region)
@@ -219,7 +219,7 @@ function M.extent(region)
   return { row = row, col = region.first[3] - 1, end_row = end_row, end_col = end_col }
 end
 
---- Returns the ranges of the text: one range, or for a block one range for each row.
+--- Returns the ranges of the text: for a block, one range for each row, otherwise one range.
 ---@param region gemini_bridge.Region
 ---@return gemini_bridge.Range[]
 function M.ranges(region)

@@ -1,19 +1,19 @@
---- Chooses the selection for the context. The highlighted selection comes first, then the selection that was kept when
---- the user switched to a terminal, then the pinned selection. While a command line is open, uses the highlighted
---- selection and the cursor from before it opened.
+--- Chooses the selection to share. The highlighted selection comes first, then the selection that was kept when the
+--- user switched to a terminal, then the pinned selection. A command line may move cursor and selection, so while a
+--- command line is open, both are taken from before it opened.
 local kept_selection = require("gemini-bridge.context.kept_selection")
 local pinned_selection = require("gemini-bridge.context.pinned_selection")
 local region = require("gemini-bridge.context.region")
 
 local M = {}
 
---- For |vim.on_key()|: in blockwise mode, checks at each key whether `$` has extended the block to the end of the
---- lines. After `:` has ended the mode, it is too late to check, because Neovim has already reset `curswant`.
+--- Namespace for |vim.on_key()|. In blockwise Visual mode, each key checks whether `$` has extended the block. After
+--- `:`, this can no longer be checked, because Neovim has reset `curswant`.
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.context.selection")
 local to_end = false
---- The kind of the current selection. Stays set while the user types a search pattern.
+--- The kind of the current selection. Stays set in a command line that was opened from Visual mode, such as a search.
 local visual ---@type gemini_bridge.VisualKind?
---- Cursor and highlighted region from before a command line opened, because incremental search moves both.
+--- Cursor and highlighted region before the command line opened. Stored because incremental search moves both.
 ---@type { win: integer, cursor: integer[], region?: gemini_bridge.Region }?
 local command_line
 
@@ -47,10 +47,10 @@ local function on_end(args)
   end
 end
 
---- Saves the cursor and the highlighted region when a command line opens. There is no region if Neovim has already left
---- Visual mode.
+--- Handles CmdlineEnter: stores the cursor and the highlighted region. After `:` there is no region, because Neovim has
+--- already left Visual mode.
 local function on_command_line()
-  -- Ignores nested command lines, such as the one for an expression.
+  -- Level 1 is the outermost command line. `CTRL-R =` opens a nested one.
   if vim.v.event.cmdlevel == 1 then
     command_line = {
       win = vim.api.nvim_get_current_win(),
@@ -60,8 +60,8 @@ local function on_command_line()
   end
 end
 
---- Starts tracking selections. Does nothing if tracking has started.
----@param run fun() Called when a kept or pinned selection was added or dropped.
+--- Starts tracking selections. Does nothing if tracking has already started.
+---@param run fun() Called when a kept or pinned selection is added or dropped.
 function M.track(run)
   if group then
     return
@@ -92,8 +92,8 @@ function M.untrack()
   kept_selection.forget()
 end
 
---- Keeps the last selection. Called by `:Gemini` with a range, before it switches to a terminal. Needed if the text was
---- selected before tracking started.
+--- Keeps the last selection when `:Gemini` with a range switches to a terminal. Needed if the text was selected before
+--- tracking started.
 function M.take_along()
   local selected = not kept_selection.ending() and vim.bo.buftype == "" and region.ended(false)
   if selected then
@@ -118,14 +118,14 @@ function M.cursor(win)
   return command_line and command_line.win == win and command_line.cursor or vim.api.nvim_win_get_cursor(win)
 end
 
---- Returns the selected text of a buffer, or the beginning of a long text, and its range.
+--- Returns the selected text of a buffer, and its range. May cut off a long text.
 ---@param buf integer
 ---@param limit integer UTF-16 units.
 ---@return string?
 ---@return gemini_bridge.Range?
 function M.text(buf, limit)
   local now = current()
-  -- Compares changedtick, because the text may have changed since the command line opened, for example by a timer.
+  -- Text may change while a command line is open, for example by a timer. The region is then outdated.
   if now and now.buf == buf and now.tick == vim.api.nvim_buf_get_changedtick(buf) then
     return region.read(now, limit), region.extent(now)
   elseif kept_selection.is_in(buf) then
@@ -135,8 +135,8 @@ function M.text(buf, limit)
   return text, text and pinned_selection.extent()
 end
 
---- Pins lines of the current buffer. If the command was typed in Visual mode and has the range of the selection, pins
---- exactly the selected text.
+--- Pins lines of the current buffer. If the lines are those of the selection that has just ended, pins exactly the
+--- selected text.
 ---@param lines? { [1]: integer, [2]: integer } 1-based. Default: the highlighted text, or the cursor's line.
 function M.pin(lines)
   local cursor = vim.api.nvim_win_get_cursor(0)[1]
@@ -154,7 +154,7 @@ function M.pin(lines)
   changed()
 end
 
---- Drops the pinned and the kept selection.
+--- Removes the pinned and the kept selection.
 function M.unpin()
   pinned_selection.clear()
   kept_selection.forget()

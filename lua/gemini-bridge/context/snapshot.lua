@@ -1,5 +1,5 @@
---- Builds snapshots for the host. A snapshot contains the buffers whose paths have changed, focus times, and cursor and
---- selection in the active file. Its shape is `Snapshot` in src/contract/snapshot.ts.
+--- Builds snapshots of the editor for the host: buffers whose paths have changed, focus times, cursor, and selection.
+--- The type is `Snapshot` in src/contract/snapshot.ts.
 local active_file = require("gemini-bridge.context.active_file")
 local buffers = require("gemini-bridge.context.buffers")
 local consent = require("gemini-bridge.context.consent")
@@ -7,21 +7,21 @@ local selection = require("gemini-bridge.context.selection")
 
 local M = {}
 
---- Whether the next snapshot must be a first one, which contains everything.
+--- Whether the next snapshot must contain everything, because the host knows nothing yet.
 local reset = false
 --- Whether the next snapshot includes the user's sharing settings.
 local sharing = false
---- Buffers whose paths may have changed.
+--- Buffers whose paths may have changed after the last snapshot.
 ---@type table<integer, true>
 local unread = {}
---- The paths that the host knows.
+--- The path of each buffer, as the last snapshot reported it to the host.
 ---@type table<integer, string>
 local paths = {}
 
---- Makes the next snapshot a first one, which contains everything.
+--- Makes the next snapshot contain everything.
 function M.reset()
   reset, unread, paths = true, {}, {}
-  -- Drops earlier focus times, because the first snapshot includes the focus of all buffers.
+  -- Drops recorded focus times. The next snapshot contains the times of all buffers.
   active_file.take()
 end
 
@@ -47,8 +47,9 @@ local function complete(message)
   return message
 end
 
+--- Stores the current paths of buffers, and returns the buffers whose paths have changed.
 ---@param bufs integer[]
----@return { bufnr: integer, path?: string }[] # The buffers whose paths differ from what the host knows.
+---@return { bufnr: integer, path?: string }[]
 local function changes_among(bufs)
   local changes = {}
   for _, buf in ipairs(bufs) do
@@ -61,7 +62,8 @@ local function changes_among(bufs)
   return changes
 end
 
---- Returns the current or last cursor position in the active file: 1-based row, column in bytes.
+--- Returns the cursor position in the active file: 1-based row, column in bytes. If no window shows the file, returns
+--- the last known position.
 ---@param active gemini_bridge.ActiveFile
 local function cursor_of(active)
   local win = active.win
@@ -98,7 +100,7 @@ end
 ---@param limit integer UTF-16 units.
 local function active_part(active, limit)
   local cursor = cursor_of(active)
-  -- A remembered position may be beyond the end of the text.
+  -- The last known position may be beyond the end of the text.
   local line = math.max(1, math.min(cursor[1], vim.api.nvim_buf_line_count(active.buf)))
   local text, range = selection.text(active.buf, limit)
   return vim.tbl_extend("error", position(active.buf, line - 1, cursor[2]), {
@@ -111,16 +113,16 @@ local function active_part(active, limit)
   })
 end
 
---- Returns cursor and selection in the active file. Does not affect the next snapshot.
----@param limit integer Minimum number of UTF-16 units to read from a longer selection.
+--- Returns the cursor and the selection in the active file. Does not affect the next snapshot.
+---@param limit integer Number of UTF-16 units to read at least, if the selection is that long.
 ---@return { bufnr: integer, line: integer, character: integer, selection?: string, selected?: table }? # 1-based.
 function M.active(limit)
   local active = active_file.get()
   return active and active_part(active, limit)
 end
 
---- Returns a snapshot of the changes since the last one.
----@param limit integer Minimum number of UTF-16 units to read from a longer selection.
+--- Returns a snapshot of the changes after the last snapshot.
+---@param limit integer Number of UTF-16 units to read at least, if the selection is that long.
 ---@return table
 function M.take(limit)
   local focus, active = active_file.take()
@@ -136,7 +138,7 @@ function M.take(limit)
   })
 end
 
---- Returns a part of the first snapshot that contains only these buffers.
+--- Returns one part of a complete snapshot: only the given buffers.
 ---@param bufs integer[]
 ---@return table
 function M.slice(bufs)
@@ -144,7 +146,7 @@ function M.slice(bufs)
   return complete({ buffers = changes_among(files), focus = active_file.times(files), more = true })
 end
 
---- Returns an empty snapshot, for paused sharing.
+--- Returns an empty snapshot, which the host receives when sharing is paused.
 ---@return table
 function M.nothing()
   return complete({})

@@ -1,5 +1,6 @@
---- Sends snapshots to the host while a CLI is connected. Debounces events, with a maximum delay after the first event.
---- The host defines both times: src/context/snapshot-subscription.ts.
+--- Sends snapshots of the editor to the host while a CLI is connected. Debounces events. A maximum delay limits how
+--- long a series of events can postpone a snapshot. The host defines both times in
+--- src/context/snapshot-subscription.ts.
 local active_file = require("gemini-bridge.context.active_file")
 local channel = require("gemini-bridge.bridge.channel")
 local consent = require("gemini-bridge.context.consent")
@@ -8,9 +9,9 @@ local snapshot = require("gemini-bridge.context.snapshot")
 
 local M = {}
 
---- Number of buffers per slice of the first snapshot. Reading a slice takes well under a millisecond.
+--- Number of buffers in each part of a complete snapshot. Reading a part takes less than a millisecond.
 local SLICE_SIZE = 25
---- Pause between two slices, during which the editor handles events.
+--- Pause between two parts, so that the editor can handle events.
 local SLICE_PAUSE_MS = 1
 local NS_PER_MS = 1e6
 
@@ -19,16 +20,16 @@ local subscription
 local group ---@type integer?
 local timer ---@type uv_timer_t?
 
---- Times of the first and the last event that is not in a snapshot yet (nanoseconds).
+--- Times of the first and the last event after the last snapshot (nanoseconds).
 local first, last ---@type integer?, integer
---- Whether slices of the first snapshot remain.
+--- Whether parts of the complete snapshot are still to be sent.
 local listing = false
 
 local hrtime = vim.uv.hrtime
 -- Declared in advance, because these functions call each other.
 local watch, list, touch, on_timer, send
 
---- Starts sending snapshots to the host, beginning with a complete one.
+--- Starts sending snapshots to the host. The first snapshot is complete.
 ---@param params gemini_bridge.calls.context_subscribe
 function M.subscribe(params)
   subscription = vim.deepcopy(params)
@@ -40,7 +41,7 @@ local function on_buffer_event(args)
   touch()
 end
 
---- Handles OptionSet. This event does not name its buffer, which is always the current one.
+--- Handles OptionSet. This event does not name the buffer, which is always the current buffer.
 local function on_option()
   on_buffer_event({ buf = vim.api.nvim_get_current_buf() })
 end
@@ -72,8 +73,7 @@ function watch()
   stop_watching()
   snapshot.reset()
   timer = assert(vim.uv.new_timer())
-  -- Starts the timer and stops it at once, so that it can later be restarted with `again`, which takes half the time of
-  -- `start`.
+  -- Sets the repeat interval only, so that `again` can restart the timer later. `again` takes half the time of `start`.
   timer:start(subscription.debounce, subscription.debounce, on_timer)
   timer:stop()
   if consent.is_paused() then
@@ -92,10 +92,10 @@ function watch()
   list(vim.api.nvim_list_bufs(), 1, subscription)
 end
 
---- Sends all buffers in slices.
+--- Sends all buffers, in several parts.
 ---@param bufs integer[]
 ---@param from integer
----@param run gemini_bridge.calls.context_subscribe The subscription. Sending stops if there is a newer one.
+---@param run gemini_bridge.calls.context_subscribe The subscription. A newer subscription ends the sending.
 function list(bufs, from, run)
   if subscription ~= run then
     return
@@ -111,7 +111,7 @@ function list(bufs, from, run)
   send()
 end
 
---- Records that the context may have changed. Must be cheap, because it runs with each movement of the cursor.
+--- Records that the context may have changed. Runs at each movement of the cursor and therefore must be cheap.
 function touch()
   last = hrtime()
   if not first then
@@ -150,7 +150,7 @@ function M.unsubscribe()
   subscription = nil
 end
 
---- Called when the bridge starts: begins to record focus and selection, which the first snapshot will contain.
+--- Starts recording focus and selection. Called when the bridge starts.
 function M.track()
   local function changed()
     if subscription and not consent.is_paused() then
@@ -161,7 +161,7 @@ function M.track()
   selection.track(changed)
 end
 
---- Stops snapshots and recording. Idempotent.
+--- Stops sending snapshots, and stops recording. Idempotent.
 function M.untrack()
   M.unsubscribe()
   active_file.untrack()
@@ -177,7 +177,7 @@ function M.share(on)
   end
 end
 
---- Sends a snapshot with the sharing settings, because the options or the directories of the workspace have changed.
+--- Sends the sharing settings again. Called when the options or the directories of the workspace have changed.
 function M.refresh()
   if subscription then
     snapshot.sharing_changed()

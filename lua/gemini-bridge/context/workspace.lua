@@ -1,11 +1,11 @@
---- Determines the directories of the workspace, and reports changes to the host.
+--- Determines the directories of the workspace, and reports changes of these directories to the host.
 local disk = require("gemini-bridge.disk.path")
 
 local M = {}
 
 local group ---@type integer?
 local last = {} ---@type string[]
---- Directories that were reported to the user because their paths are not UTF-8.
+--- Directories whose paths are not UTF-8 and that the user was told about.
 ---@type table<string, true>
 local refused = {}
 local changed = function() end
@@ -29,7 +29,7 @@ local function from_option()
   end, option)
 end
 
---- Reports a directory that is not UTF-8 to the user, once.
+--- Tells the user, once for each directory, that its path is not UTF-8.
 ---@param directory string
 local function refuse(directory)
   if not refused[directory] then
@@ -40,8 +40,8 @@ local function refuse(directory)
   end
 end
 
---- Returns the current directories of Neovim, of each tab and of each window, and those of the option `workspace`.
---- Leaves out duplicates and paths that are not UTF-8.
+--- Returns the current directories of Neovim, of each tab and of each window, and the directories of the option
+--- `workspace`. Leaves out duplicates and paths that are not UTF-8.
 ---@return { directories: string[] }
 function M.get()
   local seen, directories = {}, {}
@@ -67,7 +67,7 @@ function M.get()
   return { directories = directories }
 end
 
---- Reports the directories to the host if they have changed.
+--- Reports the directories of the workspace to the host if they have changed.
 function M.refresh()
   local now = M.get()
   if group and not vim.deep_equal(now.directories, last) then
@@ -78,7 +78,7 @@ function M.refresh()
 end
 
 --- Starts watching the directories.
----@param on_change fun() Called when the directories have changed.
+---@param on_change fun() Called after the directories have changed.
 function M.watch(on_change)
   changed = on_change
   last = M.get().directories
@@ -97,7 +97,7 @@ function M.watch(on_change)
         return
       end
       pending = true
-      -- Scheduled, because a closing window still exists during its event.
+      -- Scheduled, because a closing window still exists during the WinClosed event.
       vim.schedule(function()
         pending = false
         M.refresh()

@@ -1,5 +1,5 @@
---- Selects the most severe diagnostics of files, and sends only these to the host. There may be a hundred thousand
---- diagnostics, so the work is interrupted regularly to let the editor handle keys.
+--- Selects the most severe diagnostics of files, and sends only these diagnostics to the host. A workspace may have
+--- 100,000 diagnostics. Therefore the work pauses regularly, so that the editor can handle keys.
 local disk = require("gemini-bridge.disk.path")
 local published = require("gemini-bridge.model.published_diagnostics")
 local snapshot = require("gemini-bridge.context.snapshot")
@@ -8,7 +8,7 @@ local workspace_diagnostics = require("gemini-bridge.model.workspace_diagnostics
 
 local M = {}
 
---- Number of diagnostics that are processed at once, without letting the editor handle keys.
+--- Number of diagnostics that are processed without a pause.
 local SLICE_LENGTH = 500
 
 --- Converts a byte column to a 1-based column in UTF-16 units.
@@ -29,11 +29,11 @@ local function code_of(value)
   return (kind == "string" or kind == "number") and value or nil
 end
 
---- A diagnostic and its file.
+--- A diagnostic, and the file that contains the diagnostic.
 ---@class gemini_bridge.FileProblem
 ---@field path string
----@field order integer Index of the file in the question.
----@field buf? integer Buffer of the file, if it is loaded.
+---@field order integer Index of the file in the request.
+---@field buf? integer Buffer of the file, if the file is loaded.
 ---@field severity integer
 ---@field diagnostic gemini_bridge.Problem
 
@@ -43,8 +43,8 @@ local function describe(problem)
   local is_loaded = buf and vim.api.nvim_buf_is_loaded(buf)
   local line = is_loaded and vim.api.nvim_buf_get_lines(buf, diagnostic.lnum, diagnostic.lnum + 1, false)[1]
     or nil
-  -- If the file is not loaded, Neovim's byte column cannot be converted without the text. Takes the server's column
-  -- instead, which is usually in UTF-16 units.
+  -- To convert Neovim's byte column, the text must be loaded. Without the text, uses the column that the server sent,
+  -- which usually counts UTF-16 units.
   local exact = not is_loaded and vim.tbl_get(diagnostic, "user_data", "lsp", "range", "start", "character")
   return {
     path = path,
@@ -67,8 +67,8 @@ local function is_before(a, b)
   return first.lnum < second.lnum or first.lnum == second.lnum and first.col < second.col
 end
 
---- Inserts a diagnostic into a sorted list. This is faster than sorting the list at the end, because language servers
---- usually send diagnostics in order.
+--- Inserts a diagnostic into a sorted list. Faster than sorting at the end, because most language servers send
+--- diagnostics in order.
 ---@param first gemini_bridge.FileProblem[]
 ---@param problem gemini_bridge.FileProblem
 ---@param room integer Maximum length of the list.
@@ -83,7 +83,7 @@ local function insert(first, problem, room)
   end
 end
 
---- A part of `list`, which contains diagnostics of one file. The part starts at the index `from`.
+--- The part of the diagnostics of one file that starts at the index `from` of `list`.
 ---@class gemini_bridge.ProblemSlice
 ---@field path string
 ---@field order integer

@@ -1,4 +1,4 @@
---- Loads files for language servers. A file that is not open is loaded into a hidden buffer, and unloaded later.
+--- Loads files for language servers. Files that are not open are loaded into hidden buffers, which are unloaded later.
 local disk = require("gemini-bridge.disk.path")
 local reload = require("gemini-bridge.disk.reload")
 local scheduler = require("gemini-bridge.editor.scheduler")
@@ -7,24 +7,24 @@ local swapfile = require("gemini-bridge.disk.swapfile")
 
 local M = {}
 
---- Maximum size of a file that is loaded (bytes). Limited, because loading blocks the editor.
+--- Maximum size of a file to load (bytes), because loading blocks the editor.
 local MAX_FILE_SIZE = 1024 * 1024
---- Time that the user's configuration gets to attach a language server to a new buffer (milliseconds).
+--- Maximum time for a language server to attach to a new buffer (milliseconds).
 local ATTACH_TIME_MS = 500
---- A hidden buffer is unloaded if the model has asked no question about it for this time.
+--- A hidden buffer is unloaded after this time without a question of the model (milliseconds).
 local UNLOAD_DELAY_MS = 60000
 --- Maximum number of hidden buffers. The least recently used buffer is unloaded first.
 local MAX_HIDDEN = 100
---- Maximum length of a quickfix list that is searched for a buffer. A longer list is assumed to contain the buffer.
+--- Maximum length of a quickfix list to search for a buffer. Longer lists count as containing the buffer.
 local MAX_SEARCHED = 1000
 
 ---@class gemini_bridge.Hidden
----@field is_own boolean Whether this module has created the buffer. An older buffer may be used by a quickfix list.
+---@field is_own boolean Whether this module has created the buffer. Other buffers may be used by a quickfix list.
 ---@field timer uv.uv_timer_t
----@field read_at number Milliseconds.
+---@field read_at number Time when the file was loaded (milliseconds).
 ---@field group integer
 
---- Buffers that this module has loaded and that no window has shown since.
+--- Buffers that this module has loaded and that no window has shown yet.
 ---@type table<integer, gemini_bridge.Hidden>
 local hidden = {}
 
@@ -38,8 +38,8 @@ local function let_go(buf)
   end
 end
 
---- Whether a quickfix or location list may have entries for a buffer. If the buffer were wiped out, these entries would
---- fail (E92).
+--- Whether a quickfix or location list may have entries for a buffer. If the buffer were wiped, opening these entries
+--- would fail with E92.
 ---@param buf integer
 ---@return boolean
 local function is_in_quickfix(buf)
@@ -59,7 +59,7 @@ local function is_in_quickfix(buf)
     end)
 end
 
---- Unloads a hidden buffer, unless the user has begun to use it.
+--- Unloads a hidden buffer, unless the user already uses the buffer.
 ---@param buf integer
 local function unload(buf)
   local is_own = hidden[buf] and hidden[buf].is_own
@@ -115,14 +115,13 @@ local function read(path)
   elseif stat.size > MAX_FILE_SIZE then
     error("the file is too large to be opened in the background: ask the user to open it", 0)
   elseif reload.is_read_by_autocommand(path) then
-    -- Does not load the file, because its autocommand may run a program, for example to list an archive.
+    -- BufReadCmd may run a program, for example to list an archive, so this file is not loaded.
     error("only a plugin can read this file: ask the user to open it", 0)
   end
   make_room()
   local others = vim.api.nvim_list_bufs()
   local buf = vim.fn.bufadd(path)
-  -- Creates no swap file. Otherwise, if the user opened the file in another Neovim, that Neovim would ask about the
-  -- swap file.
+  -- Prevents a swap file. With a swap file, another Neovim that opens the file would ask the user about it.
   swapfile.load_without(buf)
   if not vim.api.nvim_buf_is_loaded(buf) then
     error("the file cannot be opened", 0)
@@ -144,8 +143,8 @@ local function read(path)
   return buf
 end
 
---- Answers with the servers of a buffer that support a method. If there is none yet, waits until one has attached or
---- none can be expected any more.
+--- Answers with the servers of a buffer that support a method. If no server supports the method yet, waits for servers
+--- that are starting.
 ---@param buf integer
 ---@param params { method: string, line?: integer, timeout: integer }
 ---@param is_new boolean
@@ -175,7 +174,7 @@ local function await(buf, params, is_new, answer)
   end)
 end
 
---- Returns the loaded buffer of a file, and reloads it first if a CLI has just written the file.
+--- Returns the buffer of a loaded file. If the file was written outside Neovim, reloads the buffer first.
 ---@param path string Absolute.
 ---@return integer? buf
 function M.current(path)
@@ -186,8 +185,8 @@ function M.current(path)
   return disk.buffer(path)
 end
 
---- Returns the buffer of a file, and loads the file if necessary. Must run in a step of the scheduler. Raises an error
---- with the reason if the file cannot be loaded.
+--- Returns the buffer of a file. Loads the file if necessary. Raises an error with the reason if the file cannot be
+--- loaded. Call only in a step of the scheduler.
 ---@param path string Absolute.
 ---@return integer buf
 function M.load(path)
@@ -214,7 +213,7 @@ function M.ask(params, answer)
   end)
 end
 
---- Stops managing a hidden buffer, because a window shows it now.
+--- Stops managing a hidden buffer that a window shows now.
 ---@param buf integer
 function M.hand_over(buf)
   if hidden[buf] then

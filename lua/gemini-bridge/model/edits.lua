@@ -1,4 +1,5 @@
---- Applies edits of language servers to buffers. All edits of one buffer are one undo step. The host writes the files.
+--- Applies the edits of language servers to buffers. All edits of one buffer form one undo step. The host writes the
+--- files.
 local apply = require("gemini-bridge.disk.apply_differences")
 local disk = require("gemini-bridge.disk.path")
 local documents = require("gemini-bridge.model.documents")
@@ -10,13 +11,13 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Pause between two files, during which the editor handles keys (milliseconds).
+--- Pause between two files, so that the editor can handle keys (milliseconds).
 local PAUSE_MS = 1
 
 --- Options that affect how a buffer is written.
 local OPTIONS = { "fileencoding", "fileformat", "endofline", "bomb", "binary" }
 
---- Answers with the data that the host needs to request edits from a server: the indentation, and the diagnostics of a
+--- Answers with the data from which the host builds a request for edits: the indentation, and the diagnostics of a
 --- line.
 ---@param params gemini_bridge.questions.edit_context
 ---@param answer gemini_bridge.Answer
@@ -37,7 +38,7 @@ function M.context(params, answer)
   })
 end
 
---- Whether a file was written after the time `since`. True if the file does not exist.
+--- Whether a file was written after the time `since`, or does not exist.
 ---@param path string
 ---@param since number Unix milliseconds.
 ---@return boolean
@@ -46,7 +47,7 @@ local function is_newer(path, since)
   return stat == nil or stat.mtime.sec * 1000 + stat.mtime.nsec / 1e6 > since
 end
 
---- Whether the buffer has changed since the edits were computed.
+--- Whether the file has changed after the server computed the edits.
 ---@param file gemini_bridge.FileEdits
 ---@param buf integer
 ---@return boolean
@@ -57,7 +58,7 @@ local function has_changed(file, buf)
   return file.since ~= nil and is_newer(file.path, file.since)
 end
 
---- Raises an error with the reason if a file must not be edited now.
+--- Returns the buffer of a file. Raises an error with the reason if the file must not be edited now.
 ---@param file gemini_bridge.FileEdits
 ---@return integer buf
 local function check(file)
@@ -96,8 +97,8 @@ local function with_copy(buf, act)
   return result
 end
 
---- Whether bytes that Neovim has written contain the complete text of a buffer. If a character does not exist in the
---- buffer's encoding, Neovim writes another one instead.
+--- Whether the written bytes contain the complete text of a buffer. Neovim replaces characters that the encoding of the
+--- buffer does not have.
 ---@param copy integer
 ---@param bytes string
 ---@return boolean
@@ -110,8 +111,8 @@ local function is_faithful(copy, bytes)
   return decoded ~= nil and (decoded:gsub("^\239\187\191", "")) == (text.read(copy):gsub("^\239\187\191", ""))
 end
 
---- Returns the bytes that Neovim would write for a buffer. Raises an error if the buffer's encoding lacks one of the
---- characters.
+--- Returns the bytes that Neovim would write for a buffer. Raises an error if the encoding of the buffer does not have
+--- all characters of the text.
 ---@param copy integer
 ---@param name string
 ---@return string
@@ -131,7 +132,7 @@ local function bytes_of(copy, name)
   return bytes
 end
 
---- Applies edits to a copy of the buffer, and passes the bytes of the file before and after the edits to `take`.
+--- Applies edits to a copy of a buffer. Passes the bytes of the file before and after the edits to `take`.
 ---@generic T
 ---@param params gemini_bridge.questions.apply_edit
 ---@param take fun(buf: integer, copy: integer, before: string, after: string): T
@@ -146,8 +147,8 @@ local function edit_copy(params, take)
   end)
 end
 
---- Returns the text that a file would have after the edits, for a review. Raises an error with the reason if the text
---- cannot be reviewed.
+--- Returns the text of a file after the edits, for a review. Raises an error with the reason if a review is not
+--- possible.
 ---@param params gemini_bridge.questions.apply_edit
 ---@return string
 local function preview(params)
@@ -160,8 +161,8 @@ local function preview(params)
   end)
 end
 
---- Calls a function for each file when Neovim allows changes. Pauses after each file, so that the editor can handle
---- keys.
+--- Calls a function for each file, as soon as Neovim allows changes. Pauses between files, so that the editor can
+--- handle keys.
 ---@param files gemini_bridge.FileEdits[]
 ---@param act fun(file: gemini_bridge.FileEdits)
 ---@param done fun(problem?: string)
@@ -180,7 +181,7 @@ local function one_by_one(files, act, done)
   step()
 end
 
---- Checks that edits can be applied, without changing anything. For a review, answers with the new texts of the files.
+--- Checks whether edits can be applied, but changes nothing. For a review, answers with the new texts of the files.
 ---@param params gemini_bridge.questions.preview_edits
 ---@param answer gemini_bridge.Answer
 function M.preview(params, answer)
@@ -197,7 +198,7 @@ function M.preview(params, answer)
   end)
 end
 
---- Checks and edits a buffer in one tick. Answers with the bytes of the file before and after the edit, as base64.
+--- Checks and edits a buffer in one tick. Answers with the bytes of the file before and after the edits, in base64.
 ---@param params gemini_bridge.questions.apply_edit
 ---@param answer gemini_bridge.Answer
 function M.apply(params, answer)
@@ -221,8 +222,8 @@ function M.apply(params, answer)
   end)
 end
 
---- Completes an edit after the host has tried to write the file. If the file was not written, undoes the edit, unless
---- the user has typed meanwhile.
+--- Completes an edit after the host has tried to write the file. If the host has failed, undoes the edit, unless the
+--- buffer was changed again.
 ---@param params gemini_bridge.questions.finish_edit
 ---@param answer gemini_bridge.Answer
 function M.finish(params, answer)
@@ -240,7 +241,7 @@ function M.finish(params, answer)
   end)
 end
 
---- Triggers BufWritePost for files that the host has written, so that language servers and the user's plugins notice.
+--- Triggers BufWritePost for files that the host has written, to inform language servers and the user's plugins.
 ---@param params { paths: string[] }
 ---@param answer gemini_bridge.Answer
 function M.tell_written(params, answer)

@@ -1,4 +1,4 @@
---- Waits until language servers have published diagnostics for the newest text of some files.
+--- Waits until language servers have published diagnostics for the newest text of files.
 local documents = require("gemini-bridge.model.documents")
 local published = require("gemini-bridge.model.published_diagnostics")
 local language_servers = require("gemini-bridge.model.language_servers")
@@ -6,18 +6,18 @@ local language_servers = require("gemini-bridge.model.language_servers")
 local M = {}
 
 local PULL = "textDocument/diagnostic"
---- Requests that servers answer quickly. The answer shows that the server has processed all earlier messages.
+--- Requests that servers answer quickly. After the answer, the server has processed all earlier messages.
 local CHEAP = { "textDocument/hover", "textDocument/documentHighlight", "textDocument/definition" }
---- Servers may publish diagnostics in several parts. If none have arrived for this time, no further part is expected.
+--- Servers may publish diagnostics in several parts. After this time without a part, the diagnostics are complete.
 local QUIET_MS = 500
---- Time to wait for a server that has read the newest text, but reports no progress and publishes nothing. After this
---- time, no diagnostics are expected from it.
+--- Maximum wait for a server that has read the newest text but neither reports progress nor publishes diagnostics
+--- (milliseconds).
 local SILENCE_MS = 3000
---- Shorter time to wait if only other files have changed, because the diagnostics of this file may then be unchanged,
---- and the server may not publish them again.
+--- The same wait if only other files have changed. It is shorter, because a server may not publish unchanged
+--- diagnostics again.
 local OTHERS_SILENCE_MS = 1000
 
---- Requests diagnostics from the servers that support such requests. Neovim handles the answers as usual.
+--- Requests diagnostics from the servers that support such requests. Neovim's own handlers process the answers.
 ---@param buf integer
 ---@return fun(): boolean is_done
 local function pull(buf)
@@ -38,8 +38,8 @@ local function pull(buf)
   end
 end
 
---- Sends a quick request to each server that publishes diagnostics without being asked. The answer shows that the
---- server has processed all changes.
+--- Sends a quick request to each server that publishes diagnostics unasked. After the answer, the server has processed
+--- all changes.
 ---@param buf integer
 ---@return fun(): number? read_at Time of the last answer (milliseconds). nil until all servers have answered.
 local function read(buf)
@@ -72,10 +72,10 @@ local function is_working(buf)
   end)
 end
 
---- Whether the servers that publish diagnostics without being asked have done so for the newest text.
+--- Whether the servers that publish diagnostics unasked have published diagnostics for the newest text.
 ---@param buf integer
----@param read_at number Milliseconds.
----@return boolean? # nil if the servers publish nothing, for example because the diagnostics are unchanged.
+---@param read_at number Time when the servers had processed the newest text (milliseconds).
+---@return boolean? # nil if the servers publish nothing, for example because the diagnostics have not changed.
 local function has_published(buf, read_at)
   if #vim.lsp.get_clients({ bufnr = buf }) == #language_servers.supporting(PULL, buf) then
     return true
@@ -93,7 +93,7 @@ local function has_published(buf, read_at)
   end
 end
 
---- Whether waiting is unnecessary: diagnostics for the current text were published so long ago that no more are
+--- Whether the last diagnostics belong to the current text and are old enough. Then no further diagnostics are
 --- expected.
 ---@param buf integer
 ---@return boolean

@@ -1,4 +1,4 @@
---- Answers the questions that the MCP server asks for the model (src/contract/questions.ts has their types). Never
+--- Answers questions that the MCP server asks for the model. src/contract/questions.ts declares their types. Never
 --- blocks: an answer that depends on a language server is sent later.
 local updates = require("gemini-bridge.model.resource_updates")
 local documents = require("gemini-bridge.model.documents")
@@ -52,7 +52,7 @@ local questions = {
   tell_written = edits.tell_written,
 }
 
---- Returns the user's settings about what the model may read.
+--- Returns the user's settings for what the model may read.
 ---@return { paused: boolean, exclude: string[], directories: string[] }
 function M.consent()
   local consent = require("gemini-bridge.context.consent").settings()
@@ -89,7 +89,7 @@ function M.ask(asked)
   end
 end
 
---- Ends all work for the model. Unloads the files that were loaded for it. Idempotent.
+--- Ends all work for the model, and unloads the files that were loaded for the model. Idempotent.
 function M.close()
   workspace_diagnostics.forget()
   updates.watch({ on = false, selection = false })

@@ -16,7 +16,7 @@ function M.supports(client, method, buf)
   return client.supports_method(method, { bufnr = buf })
 end
 
---- Returns the language servers that support a method: only those of a buffer, or all if `buf` is nil.
+--- Returns the language servers that support a method: the servers of a buffer, or all servers if `buf` is nil.
 ---@param method string
 ---@param buf? integer
 ---@return vim.lsp.Client[]
@@ -34,7 +34,7 @@ function M.describe(clients)
   end, clients)
 end
 
---- Calls a function regularly until it returns true.
+--- Calls a function at an interval until the function returns true.
 ---@param timeout integer Milliseconds.
 ---@param check fun(is_late: boolean): boolean `is_late`: whether the timeout has passed.
 function M.poll(timeout, check)
@@ -72,10 +72,10 @@ function M.send(client, method, params, handler, buf)
     end
 end
 
---- Copies an answer. All its lists together keep at most `room.left` items. Counts all items, including those left out,
---- in `room.total`.
+--- Copies an answer of a server. Keeps at most `room.left` items of all lists together, and counts all items in
+--- `room.total`.
 ---@param value any
----@param room { left: integer, total: integer } Numbers of items that still fit, and of items so far.
+---@param room { left: integer, total: integer } Number of items that may still be kept; number of items so far.
 ---@return any
 local function within(value, room)
   if type(value) ~= "table" then
@@ -92,11 +92,11 @@ local function within(value, room)
       kept[key] = within(item, room)
     end
   end
-  -- Preserves the metatable of |vim.empty_dict()|.
+  -- Keeps the metatable of |vim.empty_dict()|, so that an empty table is not encoded as a list.
   return setmetatable(kept, getmetatable(value))
 end
 
---- Sends a request. Calls `finish` with the result, or with the reason why there is no result.
+--- Sends a request. Calls `finish` with the result, or with the reason why the request failed.
 ---@param client vim.lsp.Client
 ---@param question { method: string, params: table, timeout: integer, buf?: integer }
 ---@param finish fun(problem?: string, result: any) Called once.
@@ -126,14 +126,15 @@ function M.await(client, question, finish)
   end)
 end
 
---- Returns the current versions of all texts that a server knows. Edits that the server computes now must not be
---- applied to other versions.
+--- Returns the current versions of all texts that a server knows. Edits that the server computes now are only valid for
+--- these versions.
 ---@param client vim.lsp.Client
 ---@return { at: number, ticks: { path: string, tick: integer }[] }
 local function moment_of(client)
   local ticks = {}
   for buf in pairs(client.attached_buffers) do
-    -- Neovim delays sending changes to servers. Sends them now, so that the server knows this version of the text.
+    -- Neovim sends changes to servers with a delay. Sends pending changes now, so that the server knows the current
+    -- text.
     pcall(function()
       require("vim.lsp._changetracking").flush(client, buf)
     end)
@@ -156,8 +157,7 @@ function M.request(params, answer)
     return answer(nil, "the file was closed meanwhile")
   end
   if buf and params.params.textDocument then
-    -- Names the file by the URI that Neovim has used when it opened the file in the server, because a path may have
-    -- several URIs.
+    -- A path may have several URIs. Uses the same URI as Neovim did when it opened the file in the server.
     params.params.textDocument = { uri = vim.uri_from_bufnr(buf) }
   end
   local question = { method = params.method, params = params.params, timeout = params.timeout, buf = buf }
@@ -168,7 +168,7 @@ function M.request(params, answer)
     end
     local room = { left = params.limit, total = 0 }
     local kept = within(result, room)
-    -- Replaces nil by `vim.NIL`. With nil, this table might be empty, and would be encoded as a list.
+    -- `vim.NIL` keeps the field. A table with only nil fields would be empty, and would be encoded as a list.
     answer({
       result = kept == nil and vim.NIL or kept,
       total = room.total > params.limit and room.total or nil,

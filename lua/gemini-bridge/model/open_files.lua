@@ -1,4 +1,4 @@
---- Answers questions about open files: the list, their text, and the selection.
+--- Answers questions about open files: their list, their text, and the selection.
 local buffers = require("gemini-bridge.context.buffers")
 local disk = require("gemini-bridge.disk.path")
 local documents = require("gemini-bridge.model.documents")
@@ -6,9 +6,9 @@ local snapshot = require("gemini-bridge.context.snapshot")
 
 local M = {}
 
---- Number of lines that are read at once. Few, because lines may be very long.
+--- Number of lines to read at once. Low, because lines may be very long.
 local CHUNK_LINES = 256
---- Maximum length of a line in a list; longer lines are truncated (bytes).
+--- Maximum length of a line in an answer (bytes). Longer lines are truncated.
 local MAX_LINE_LENGTH = 2048
 
 ---@param answer gemini_bridge.Answer
@@ -32,7 +32,7 @@ function M.buffers(_, answer)
   answer({ buffers = found })
 end
 
---- Returns as many complete lines as fit. If not even the first line fits, returns its beginning.
+--- Returns as many complete lines as fit. If the first line does not fit, returns the beginning of that line.
 ---@param buf integer
 ---@param from integer 1-based.
 ---@param to integer

@@ -1,22 +1,22 @@
---- When `DiagnosticChanged` fires, stores the diagnostics of the buffer and the version of its text. Reading
---- diagnostics by |vim.diagnostic.get()| instead would copy them, which takes 15 ms for 10,000 diagnostics.
+--- Stores the diagnostics of each buffer when `DiagnosticChanged` fires, and the version of the text.
+--- |vim.diagnostic.get()| would copy all diagnostics, which takes 15 ms for 10,000 diagnostics.
 local M = {}
 
 ---@class gemini_bridge.Published
 ---@field tick integer Changedtick of the buffer at the last event.
----@field texts integer The result of `texts_of` at the last event.
+---@field texts integer The result of `texts_of` at the last event: identifies the versions of all texts.
 ---@field at number Time of the last event (milliseconds).
 
 local group ---@type integer?
 ---@type table<integer, gemini_bridge.Published>
 local published = {}
---- Diagnostics by buffer and namespace. Some buffers are not loaded, because servers also check files that are not
---- open.
+--- Diagnostics by buffer and namespace. Includes buffers that are not loaded, because servers also check files that are
+--- not open.
 ---@type table<integer, table<integer, vim.Diagnostic[]>>
 local diagnostics = {}
 
---- Returns a number that identifies the versions of all texts that the servers of a buffer know. It changes whenever
---- one of these texts changes.
+--- Returns a number that identifies the versions of all texts that the servers of a buffer know. When a text changes,
+--- the number changes too.
 ---@param buf integer
 ---@return integer
 function M.texts_of(buf)
@@ -38,7 +38,7 @@ local function take(buf, new)
     lists[new[1].namespace] = new
     return
   end
-  -- Without diagnostics, the event does not tell in which namespace they were removed: checks all namespaces.
+  -- After a removal of diagnostics, the event does not name the namespace. Checks all namespaces.
   for namespace in pairs(lists) do
     if next(vim.diagnostic.count(buf, { namespace = namespace })) == nil then
       lists[namespace] = nil
@@ -46,8 +46,7 @@ local function take(buf, new)
   end
 end
 
---- Starts to store diagnostics. Idempotent. Called as early as possible, because the times of events before the call
---- are unknown.
+--- Starts storing diagnostics. Idempotent. Call as early as possible, because the times of earlier events are unknown.
 function M.track()
   if group then
     return
@@ -74,15 +73,14 @@ function M.track()
       end
     end,
   })
-  -- If the module vim.diagnostic is not loaded, there are no diagnostics. Does not load the module just to find this
-  -- out, because that takes 1.5 ms.
+  -- If vim.diagnostic is not loaded yet, there are no diagnostics. Loading the module here would take 1.5 ms.
   local count = package.loaded["vim.diagnostic"] and vim.diagnostic.count() or {}
   for _, buf in ipairs(next(count) and vim.api.nvim_list_bufs() or {}) do
     diagnostics[buf] = {}
   end
 end
 
---- Stops storing diagnostics, and drops the stored ones. Idempotent.
+--- Stops storing diagnostics, and drops the stored diagnostics. Idempotent.
 function M.untrack()
   if group then
     vim.api.nvim_del_augroup_by_id(group)
@@ -90,7 +88,7 @@ function M.untrack()
   end
 end
 
---- Returns the last event of a buffer.
+--- Returns data about the last event of a buffer.
 ---@param buf integer
 ---@return gemini_bridge.Published?
 function M.last(buf)
@@ -109,8 +107,8 @@ function M.lists(buf)
     total = total + count
   end
   if kept ~= total then
-    -- The stored diagnostics are wrong: some were published before tracking began, or were removed without an event.
-    -- Reads all of them again.
+    -- The stored diagnostics are not complete or are outdated: some were published before tracking began, or were
+    -- removed without an event. Reads all diagnostics again.
     diagnostics[buf] = {}
     for _, one in ipairs(vim.diagnostic.get(buf)) do
       local list = diagnostics[buf][one.namespace] or {}

@@ -1,14 +1,14 @@
---- While a client has subscribed to resources of the MCP server, reports to the host which of them have changed.
+--- Reports changed resources of the MCP server to the host, while a client has subscribed to resources.
 local channel = require("gemini-bridge.bridge.channel")
 
 local M = {}
 
 local group ---@type integer?
---- Changes that are not reported yet.
+--- Changes that were not reported yet.
 ---@type table<string, true>
 local changed = {}
 
---- Collects changes, and reports them in the next iteration of the event loop.
+--- Collects changes. Reports all of them together in the next iteration of the event loop.
 ---@param what "buffers"|"changes"|"diagnostics"|"quickfix"|"selection"|"text"
 local function add(what)
   if next(changed) == nil then
@@ -23,7 +23,7 @@ local function add(what)
   changed[what] = true
 end
 
---- Events by resource. Those that start with "Gemini" are `User` events of this plugin.
+--- Events by resource. Names that start with "Gemini" are `User` events of this plugin.
 ---@type table<string, string[]>
 local EVENTS = {
   changes = { "GeminiChanged" },

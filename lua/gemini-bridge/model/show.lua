@@ -1,5 +1,5 @@
---- On request of the model, shows files and quickfix lists to the user without moving the focus, or reads the quickfix
---- list.
+--- Shows files and quickfix lists to the user when the model asks, without moving the focus. Also reads the quickfix
+--- list for the model.
 local documents = require("gemini-bridge.model.documents")
 local disk = require("gemini-bridge.disk.path")
 local choose_window = require("gemini-bridge.review.window.choose_window")
@@ -9,13 +9,13 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Context of the model's quickfix list, by which the list is recognized.
+--- Value in the `context` of the model's quickfix list, to recognize the list.
 local CONTEXT = "gemini-bridge"
 
---- Entries without a file are skipped. To find n entries with a file, at most n times this number of entries are read.
+--- Entries without a file are skipped. At most this number of entries are read for each entry that is requested.
 local CHECKED_PER_ITEM = 3
 
---- Calls a function as soon as Neovim allows changes, and answers with its result.
+--- Calls a function as soon as Neovim allows changes. Answers with the result of the function.
 ---@param act fun(): table
 ---@param answer gemini_bridge.Answer
 local function when_safe(act, answer)
@@ -29,7 +29,7 @@ local function when_safe(act, answer)
   end)
 end
 
---- Returns a window for a buffer, and shows the buffer there. Never replaces the buffer of the current window.
+--- Shows a buffer and returns its window. Never replaces the buffer of the current window.
 ---@param buf integer
 ---@return integer win
 local function window_for(buf)
@@ -80,7 +80,7 @@ function M.quickfix(params, answer)
     if #items == params.limit then
       break
     end
-    -- Reads one entry at a time, because Neovim would otherwise copy the whole list, which may be very long.
+    -- Reads one entry at a time. To read all entries at once would copy the whole list, which may be very long.
     local entry = vim.fn.getqflist({ id = list.id, idx = i, items = true }).items[1]
     local path = entry.bufnr > 0 and vim.api.nvim_buf_get_name(entry.bufnr) or ""
     if entry.valid == 1 and path:sub(1, 1) == "/" and disk.is_utf8(path) then
@@ -97,11 +97,11 @@ function M.set_quickfix(params, answer)
     local items = vim.tbl_map(function(item)
       return { filename = item.path, lnum = item.line, col = 1, text = item.text }
     end, params.items)
-    -- Replaces the model's earlier list if there is one. A new list for each call would push the user's own lists out
-    -- of Neovim's stack of ten lists.
+    -- Reuses the model's last list. Neovim keeps only ten lists, so a new list for each call would remove the user's
+    -- own lists.
     local is_ours = vim.fn.getqflist({ nr = "$", context = true }).context == CONTEXT
     vim.fn.setqflist({}, is_ours and "r" or " ", {
-      nr = "$", -- the end of the stack: elsewhere, a new list would remove the lists after it
+      nr = "$", -- the end of the stack, because Neovim removes the lists after a new list
       title = params.title,
       items = items,
       context = CONTEXT,

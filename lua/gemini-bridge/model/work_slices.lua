@@ -1,13 +1,12 @@
---- Splits long work into short slices. Between two slices, the editor processes keys and redraws.
+--- Splits long work into short slices. Between two slices, the editor handles keys and redraws.
 local M = {}
 
---- Duration after which a slice ends.
+--- Maximum duration of a slice.
 local SLICE_MS = 2
---- Pause between two slices. The next slice is started by a timer, because Neovim would run a scheduled function before
---- it handles the user's keys.
+--- Pause between two slices. The pause needs a timer, because Neovim runs scheduled functions before it handles keys.
 local PAUSE_MS = 1
 
---- Calls a function with each item of a list, in slices. The first slice runs at once.
+--- Calls a function with each item of a list, in slices. The first slice runs immediately.
 ---@generic T
 ---@param items T[]
 ---@param act fun(item: T)

@@ -1,5 +1,5 @@
 --- Collects diagnostics of files that are not open: published diagnostics, and answers to `workspace/diagnostic` (LSP
---- 3.17). The answers are stored here, because Neovim's own handler would create a buffer for each file.
+--- 3.17). Stores the answers itself, because Neovim's own handler would create a buffer for each file.
 local disk = require("gemini-bridge.disk.path")
 local published = require("gemini-bridge.model.published_diagnostics")
 local language_servers = require("gemini-bridge.model.language_servers")
@@ -13,8 +13,8 @@ local MAX_FILES = 2000
 --- Maximum number of stored diagnostics of one server.
 local MAX_DIAGNOSTICS = 20000
 
---- The fields of a `vim.Diagnostic` that are used. In diagnostics that this module parses, `col` counts UTF-16 units
---- instead of bytes.
+--- The fields of a `vim.Diagnostic` that this plugin uses. In diagnostics from `workspace/diagnostic`, `col` counts
+--- UTF-16 units instead of bytes.
 ---@class gemini_bridge.Problem
 ---@field lnum integer
 ---@field col integer
@@ -23,10 +23,10 @@ local MAX_DIAGNOSTICS = 20000
 ---@field code? string|integer
 ---@field source? string
 
---- The diagnostics in the last answer of each server, by id of the server and by path.
+--- The diagnostics in the last answer of each server, by server id and path.
 ---@type table<integer, table<string, gemini_bridge.Problem[]>>
 local pulled = {}
---- Callbacks that wait for the running requests.
+--- Callbacks for the running requests. Called when all servers have answered.
 ---@type fun(problems: string[])[]
 local followers = {}
 
@@ -43,7 +43,7 @@ local function natural(value)
   return type(value) == "number" and value >= 0 and value < 1e9 and math.floor(value) or 0
 end
 
---- Parses a diagnostic of a server. Returns nil if the message or the position is missing.
+--- Parses a diagnostic of a server. Returns nil if the diagnostic has no message or no position.
 ---@param value any
 ---@return gemini_bridge.Problem?
 local function parse(value)
@@ -77,7 +77,7 @@ local function path_of(uri)
   end
 end
 
---- Groups the reports of a server by file.
+--- Groups the diagnostics of a server by file.
 ---@param reports any[]
 ---@param done fun(files: table<string, gemini_bridge.Problem[]>, dropped: integer, failure?: string)
 local function group_by_file(reports, done)
@@ -100,7 +100,7 @@ local function group_by_file(reports, done)
   end)
 end
 
---- Requests the report of a server. The server may send parts of the report before the answer, or instead of an answer.
+--- Requests diagnostics of the whole workspace from a server. A server may send parts before the answer, or only parts.
 ---@param client vim.lsp.Client
 ---@param timeout integer Milliseconds.
 ---@param done fun(problem?: string)
@@ -138,8 +138,8 @@ local function pull(client, timeout, done)
   )
 end
 
---- Requests the reports of all servers. Concurrent calls share one request. Drops the reports of servers that have
---- ended.
+--- Requests diagnostics from all servers. Concurrent calls share one request. Drops the diagnostics of servers that
+--- have ended.
 ---@param timeout integer Milliseconds.
 ---@param done fun(problems: string[])
 local function pull_all(timeout, done)
@@ -173,8 +173,8 @@ local function pull_all(timeout, done)
   finish()
 end
 
---- Returns the diagnostics of files that are not open, by path. For each path, there is one list for each source: a
---- namespace or the answer of a server.
+--- Returns the diagnostics of files that are not open, by path. Each file has one list for each namespace and for each
+--- server that has answered.
 ---@return table<string, gemini_bridge.Problem[][]>
 function M.lists()
   local found, loaded = {}, {}
@@ -227,7 +227,7 @@ function M.ask(params, answer)
   end)
 end
 
---- Forgets the answers of all servers. Idempotent.
+--- Drops the answers of all servers. Idempotent.
 function M.forget()
   pulled = {}
 end

@@ -1,5 +1,5 @@
---- Opens the external editor of a CLI (Ctrl-G in Gemini CLI 0.61.0) in this Neovim. In the plugin's terminals, the
---- variables VISUAL and EDITOR name a program that opens a window here and waits until the window is closed.
+--- Opens the external editor of a CLI (Ctrl-G in Gemini CLI 0.61.0) in this Neovim. In the plugin's terminals, VISUAL
+--- and EDITOR name a program that opens a window in this Neovim and waits until the user has closed the window.
 local notify = require("gemini-bridge.notify")
 local focus = require("gemini-bridge.editor.focus_and_mode")
 local scheduler = require("gemini-bridge.editor.scheduler")
@@ -9,10 +9,10 @@ local M = {}
 
 local program ---@type string?
 
---- Creates the editor program in a temporary folder. Its path must contain no blanks, because Gemini CLI splits the
---- command at blanks. (Qwen Code does not.) The path must not contain "vi" or "nvim" either, because Gemini CLI would
---- then stop drawing while the editor runs. Therefore, neither the folder of the plugin nor Neovim's own temporary
---- folder will do: their paths usually contain "nvim".
+--- Creates the editor program in a temporary folder and returns its path. Gemini CLI splits the command at blanks, so
+--- the path must not contain blanks. If the path contains "vi" or "nvim", Gemini CLI stops drawing while the editor
+--- runs. The folder of the plugin and Neovim's own temporary folder are not suitable, because their paths usually
+--- contain "nvim".
 ---@return string? path nil if the program cannot be executed.
 local function editor()
   if program and vim.fn.executable(program) == 1 then
@@ -42,7 +42,7 @@ local function editor()
   return vim.fn.executable(program) == 1 and program or nil
 end
 
---- Adds the editor program to the environment of a terminal, unless the user has set an editor there.
+--- Adds VISUAL and EDITOR to the environment of a terminal, unless the user has set an editor in that environment.
 ---@param env table<string, string>
 ---@return table<string, string>
 function M.environment(env)
@@ -53,10 +53,10 @@ function M.environment(env)
   return path and vim.tbl_extend("error", env, { VISUAL = path, EDITOR = path }) or env
 end
 
---- Minimum height of a terminal for opening the editor above it (lines).
+--- Minimum height of a terminal window to open the editor above (lines). In a lower one, the editor opens at the left.
 local MIN_LINES = 20
 
---- Returns the place for the editor's window: above a terminal or to its left.
+--- Returns the position of the editor's window: above the terminal or at the left of the terminal.
 ---@param terminal integer Window of the terminal.
 ---@return vim.api.keyset.win_config
 local function beside(terminal)
@@ -67,7 +67,7 @@ local function beside(terminal)
   return { split = is_low and "left" or "above", win = terminal }
 end
 
---- Finds the window of a CLI in the current tab page.
+--- Returns the window of a CLI's terminal in the current tab page.
 ---@return integer?
 local function terminal_window()
   return vim.iter(vim.api.nvim_tabpage_list_wins(0)):find(function(win)
@@ -75,7 +75,7 @@ local function terminal_window()
   end)
 end
 
---- Loads a file. If its last line has no line break, writing the buffer adds none.
+--- Loads a file. Saving does not add a line break to the last line.
 ---@param path string
 ---@return integer buf
 local function load(path)
@@ -90,7 +90,7 @@ local function load(path)
   return buf
 end
 
---- Hides or shows a terminal's window if it is a float. A float would cover the editor's window.
+--- Hides or shows a terminal's window if the window is a float. A visible float would cover the editor.
 ---@param win integer
 ---@param hide boolean
 local function hide_float(win, hide)
@@ -99,14 +99,14 @@ local function hide_float(win, hide)
   end
 end
 
---- Time that a CLI gets to read the edited text. During this time, nothing else may be typed into the CLI's prompt,
---- because the edited text would replace it.
+--- Time for a CLI to read the edited text. The text then replaces the CLI's prompt, so nothing else may be typed into
+--- the prompt during this time.
 local READ_TIME_MS = 1000
 
---- Number of texts that are being edited, or that a CLI may still be reading.
+--- Number of texts that the user edits or that a CLI may still be reading.
 local open = 0
 
---- Whether a CLI is waiting for a text that the user edits.
+--- Whether a CLI waits for a text that the user edits.
 ---@return boolean
 function M.is_open()
   return open > 0
@@ -157,10 +157,10 @@ local function edit(path, channel)
   })
 end
 
---- Opens a file that a CLI asks the user to edit. If the user is in a terminal, the focus moves to the file, and
---- returns to the terminal when the user has finished.
+--- Opens a file that a CLI asks the user to edit. If the focus is in a terminal, it moves to the file, and returns
+--- after the user has closed the file.
 ---@param path string
----@param channel integer Channel of the editor program, which is closed when the user has finished.
+---@param channel integer Channel of the editor program. Closed when the user has closed the file.
 function M.open(path, channel)
   scheduler.now(function()
     if not scheduler.attempt(edit, path, channel) then

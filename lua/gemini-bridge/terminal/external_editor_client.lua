@@ -1,10 +1,9 @@
---- The editor program of CLIs: opens a file in the Neovim in which the CLI runs, and waits until the user has finished.
---- Needed because Neovim has no `--remote-wait`.
+--- The editor program of CLIs: opens a file in the Neovim that runs the CLI, and waits until the user has closed the
+--- file. Needed because Neovim has no `--remote-wait`.
 --- usage: nvim -l external_editor_client.lua {servername} [options …] {file}
 local server, path = _G.arg[1], _G.arg[#_G.arg]
 
---- Polling interval for checking whether the other Neovim has closed the channel, because the user has finished or
---- Neovim has ended.
+--- Polling interval to detect that the other Neovim has closed the channel or has exited.
 local POLL_INTERVAL_MS = 100
 
 local channel = vim.fn.sockconnect(server:find("^[^/]*:%d+$") and "tcp" or "pipe", server, { rpc = true })

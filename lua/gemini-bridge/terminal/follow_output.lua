@@ -1,19 +1,19 @@
---- Scrolls the windows of a terminal with its output until the user scrolls back. Neovim itself does this only in
---- Terminal mode or if the cursor is on the last line, but Gemini CLI leaves the cursor in its prompt, above the last
---- line.
+--- Scrolls the windows of a terminal to new output, unless the user has scrolled back. Neovim itself scrolls only in
+--- Terminal mode or if the cursor is on the last line. Gemini CLI leaves the cursor in its prompt, above the last line.
 local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.follow")
---- Id of the extmark on the line where the cursor was when Terminal mode ended. A line number would not do, because
---- line numbers change when Neovim drops old lines.
+--- Id of the extmark on the line of the cursor at the end of Terminal mode. A line number is not enough, because line
+--- numbers change when Neovim drops old lines.
 local CURSOR_MARK = 1
---- State of the window at the end of Terminal mode, by buffer: number of lines above the cursor line, and height.
+--- State of the window at the end of Terminal mode, by buffer. `offset` is the number of visible lines above the
+--- cursor.
 ---@type table<integer, { offset: integer, height: integer }>
 local at_term_leave = {}
 
---- Whether a window shows the last line of a buffer with `lines` lines.
+--- Whether a window shows the last line of its buffer.
 ---@param win integer
 ---@param lines integer
 ---@return boolean
@@ -22,14 +22,14 @@ local function reaches(win, lines)
   return info.topline + info.height > lines
 end
 
---- Moves the cursor to the last line. There, Neovim itself keeps following the output, even if the window is resized.
+--- Moves the cursor to the last line. Neovim itself then follows the output, even if the window is resized.
 ---@param win integer
 local function go_to_end(win)
   local last = vim.api.nvim_buf_line_count(vim.api.nvim_win_get_buf(win))
   vim.api.nvim_win_set_cursor(win, { last, 0 })
 end
 
---- Whether the user has neither moved nor scrolled in the current window since Terminal mode ended in it.
+--- Whether the user has neither moved nor scrolled in the current window after Terminal mode ended.
 ---@param buf integer
 ---@return boolean
 local function is_untouched(buf)
@@ -38,14 +38,13 @@ local function is_untouched(buf)
   if row ~= line - 1 or vim.api.nvim_get_mode().mode ~= "nt" then
     return false
   end
-  -- If the height has changed, Neovim may have scrolled the window. This does not count as scrolled by the user.
+  -- Neovim may scroll a window when its height changes, so a scrolled window counts as untouched if the height differs.
   local before = at_term_leave[buf]
   return line - vim.fn.line("w0") == before.offset or vim.api.nvim_win_get_height(0) ~= before.height
 end
 
---- Whether the current window follows its terminal, that is, the user has not scrolled back. Checking only that the
---- last line is visible would fail while the user leaves a window: Neovim may already have shrunk it, and so hidden
---- that line.
+--- Whether the current window follows the output of its terminal. A visible last line is not the only criterion,
+--- because Neovim may have shrunk the window and hidden that line.
 ---@return boolean
 function M.is_following()
   local win, buf = vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf()
@@ -54,21 +53,20 @@ function M.is_following()
     or reaches(win, vim.api.nvim_buf_line_count(buf))
 end
 
---- Follows the output of a terminal in all its present and future windows.
+--- Follows the output of a terminal in all windows, including windows that open later.
 ---@param buf integer
 function M.attach(buf)
   local group = vim.api.nvim_create_augroup("gemini-bridge.follow", { clear = false })
   local function on(events, callback)
     vim.api.nvim_create_autocmd(events, { group = group, buffer = buf, callback = callback })
   end
-  --- Whether the window was following the output when the user last left a window of this terminal.
+  --- Whether a window of this terminal followed the output when the user last left one.
   local followed = true
-  --- Views of windows that are not focused, and in which the user has scrolled back. The lines of a view may vanish for
-  --- a moment: Gemini CLI clears the scrollback before it redraws a long answer. `is_lost` is true until the lines
-  --- exist again.
+  --- Views of unfocused windows in which the user has scrolled back. Gemini CLI clears the scrollback before it redraws
+  --- a long answer. `is_lost` is true until the lines of the view exist again.
   ---@type table<integer, { view: vim.fn.winsaveview.ret, is_lost: boolean }>
   local scrolled = {}
-  -- Both events are needed: if the user goes to another window of the same buffer, WinLeave fires, but not BufLeave.
+  -- Both events are needed: BufLeave does not fire when the user goes to another window of the same buffer.
   on({ "BufLeave", "WinLeave" }, function()
     followed = M.is_following()
     local win = vim.api.nvim_get_current_win()

@@ -1,11 +1,11 @@
---- Hides a floating terminal while the user is in a review. The float would cover the review.
+--- Hides a floating terminal while the user is in a review, because the float would cover the review.
 local scheduler = require("gemini-bridge.editor.scheduler")
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Hides the floats of a terminal when the user enters a review. Shows them again when the user enters the terminal, or
---- when the review ends.
+--- Hides the floats of a terminal when the user enters a review. Shows the floats again when the user enters the
+--- terminal or when the review ends.
 ---@param buf integer
 function M.watch(buf)
   local hidden = {} ---@type integer[]
@@ -38,7 +38,7 @@ function M.watch(buf)
   end)
   on("BufEnter", { buffer = buf }, show_again)
   on("User", { pattern = { "GeminiDiffAccepted", "GeminiDiffRejected", "GeminiDiffClosed" } }, function()
-    -- Waits one tick, because the windows of the review are closed only after this event.
+    -- Waits one tick, because the windows of the review are closed after this event.
     scheduler.next(show_again)
   end)
   on("BufWipeout", { buffer = buf }, function()

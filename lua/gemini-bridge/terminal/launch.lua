@@ -8,11 +8,11 @@ local M = {}
 ---@field name string
 ---@field cli string Name of the CLI.
 ---@field cmd string[]
----@field count integer Number of words of the program itself.
+---@field count integer Number of words of the program, without arguments.
 ---@field cwd string Absolute.
----@field env table<string, string> Variables that lead the CLI to this bridge; empty until the bridge runs.
+---@field env table<string, string> Variables by which the CLI finds this bridge. Empty until the bridge runs.
 
---- Returns the directory for the program.
+--- Returns the directory in which the CLI is started.
 ---@return string # Absolute path.
 function M.cwd()
   local wanted = config.get().terminal.cwd
@@ -22,15 +22,15 @@ function M.cwd()
   return vim.fs.normalize(vim.fn.fnamemodify(wanted or vim.fn.getcwd(), ":p"))
 end
 
---- Arguments that choose an approval mode. If the user has passed one of these, the CLI's default arguments are left
+--- Arguments that choose an approval mode. If the user passes one of these arguments, the default arguments are left
 --- out.
 local APPROVING = { "--yolo", "-y", "--dangerously-skip-permissions" }
 
---- Builds the command line of a CLI. Leaves out the default arguments if the user's arguments override them.
+--- Builds the command line of a CLI. Leaves out the default arguments if an argument of the user overrides them.
 ---@param cli gemini_bridge.Cli
 ---@param args string[]
 ---@return string[] command
----@return integer count Number of words of the program itself.
+---@return integer count Number of words of the program, without arguments.
 local function command(cli, args)
   local cmd = clis.command(cli)
   local defaults = cli.args or {}
@@ -48,7 +48,7 @@ function M.command(name)
   return cli and (command(cli, {})) or config.get().terminal.cmd or { "gemini" }
 end
 
---- Returns the message for a missing program. The message fits into one line of 80 columns.
+--- Returns the message for a missing program, in at most 80 columns.
 ---@param program string
 ---@param cli gemini_bridge.Cli
 ---@return string
@@ -61,12 +61,12 @@ local function missing(program, cli)
   return ("%s cannot be run: check the option %s"):format(program, option or ("clis.%s.cmd"):format(cli.name))
 end
 
---- Returns what a terminal runs: a command line, made from the options and `args`. Also returns the directory.
+--- Builds the specification of a terminal from the options and the user's arguments.
 ---@param name string
 ---@param args string[]
 ---@param cli_name? string
 ---@return gemini_bridge.TerminalSpec? spec
----@return string? problem The reason if the program cannot run.
+---@return string? problem The reason why the program cannot run.
 function M.spec(name, args, cli_name)
   local cli, problem = clis.get(cli_name or config.get().terminal.cli)
   if not cli then
@@ -90,15 +90,14 @@ function M.spec(name, args, cli_name)
   }
 end
 
---- Runs the program as a child of a shell. Without `exit $?`, the program would be the shell's last command, and the
---- shell would replace itself by the program.
+--- Runs the program as a child of a shell. `exit $?` prevents the shell from replacing itself with its last command.
 local SHELL = { "sh", "-c", '"$@"; exit $?', "sh" }
 
---- Providers that run the program as a descendant of Neovim. A CLI can then find Neovim's process among its ancestors.
+--- Providers that run the program as a descendant of Neovim, so that a CLI can find Neovim among its ancestors.
 local OWN_PROVIDERS = { "native", "snacks" }
 
---- Adds arguments directly after the program, so that the user's arguments come last and take precedence. Does not add
---- an option that the user has passed.
+--- Inserts arguments directly after the program, so that later arguments of the user take precedence. Leaves out
+--- options that the user has passed.
 ---@param spec gemini_bridge.TerminalSpec
 ---@param arguments string[]
 local function add_arguments(spec, arguments)
@@ -114,7 +113,7 @@ local function add_arguments(spec, arguments)
   spec.cmd = vim.list_extend(cmd, spec.cmd, spec.count + 1)
 end
 
---- Adds the arguments and variables by which the program finds the running bridge.
+--- Adds the arguments and environment variables by which the CLI finds the running bridge.
 ---@param spec gemini_bridge.TerminalSpec
 function M.complete(spec)
   local environment = require("gemini-bridge.host.environment")
@@ -127,17 +126,17 @@ function M.complete(spec)
     env = vim.tbl_extend("force", env, needs)
   end
   env = vim.tbl_extend("force", env, environment.variables(spec.cli))
-  -- Sets both variables, because a tmux pane may have other values than Neovim: the program is found by PATH, and the
-  -- discovery file by TMPDIR.
+  -- In a tmux pane, both variables may differ from Neovim's. PATH is needed to find the program, TMPDIR to find the
+  -- discovery file.
   env.PATH, env.TMPDIR = vim.env.PATH, vim.env.TMPDIR
-  -- If a desktop has started Neovim, SHLVL is not set. The bash of each hook would then take itself for a remote login
-  -- and read ~/.bashrc, and the CLI would show what ~/.bashrc prints.
+  -- If Neovim was started from a desktop, SHLVL is not set. Without SHLVL, bash behaves as in a remote login: each hook
+  -- would read ~/.bashrc, and the CLI would show the output.
   env.SHLVL = vim.env.SHLVL or "1"
   local own = environment.of_clis(config.get().terminal.env)
   spec.env = require("gemini-bridge.terminal.external_editor").environment(vim.tbl_extend("force", env, own))
 end
 
---- Tells the host about a started program, so that the host can find out whether the CLI will connect.
+--- Reports a started program to the host, which then checks whether the CLI connects.
 ---@param spec gemini_bridge.TerminalSpec
 ---@param program string
 function M.started(spec, program)

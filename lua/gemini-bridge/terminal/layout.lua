@@ -3,7 +3,7 @@ local M = {}
 
 ---@class gemini_bridge.Place
 ---@field position "right"|"left"|"top"|"bottom"|"float"|"tab"
----@field size? number See the option terminal.size.
+---@field size? number See the option `terminal.size`.
 
 local SPLITS = { right = "right", left = "left", top = "above", bottom = "below" }
 
@@ -51,7 +51,7 @@ function M.dress(win, place)
   wo.winfixheight = place.position == "top" or place.position == "bottom"
 end
 
---- Resets the options of a terminal's window that is about to show a file.
+--- Resets the options of a terminal's window before the window shows a file.
 ---@param win integer
 function M.undress(win)
   local wo = vim.wo[win][0]

@@ -9,18 +9,18 @@ local M = {}
 ---@class gemini_bridge.TerminalView
 ---@field buf integer
 ---@field place gemini_bridge.Place
----@field insert boolean Whether to start Terminal mode when the window is entered.
----@field scroll? vim.fn.winsaveview.ret The view if the user has scrolled back.
+---@field insert boolean Whether to start Terminal mode when the user enters the window.
+---@field scroll? vim.fn.winsaveview.ret The view of the window if the user has scrolled back.
 local View = {}
 View.__index = View
 
---- Called when the user leaves the window: stores whether it followed the output or was scrolled back.
+--- Handles BufLeave: stores the view if the user has scrolled back.
 function View:leave()
   self.insert = follow_output.is_following()
   self.scroll = not self.insert and vim.fn.winsaveview() or nil
 end
 
---- Called when the user enters the window again: restores its state.
+--- Handles BufEnter: restores the view, or starts Terminal mode.
 function View:resume()
   if focus.is_moving() then
     return
@@ -29,8 +29,7 @@ function View:resume()
   if self.scroll then
     vim.fn.winrestview(self.scroll)
   elseif self.insert and vim.bo[self.buf].buftype == "terminal" then
-    -- Waits one tick before starting Terminal mode, because the user may only be moving through this window to another
-    -- one.
+    -- Waits one tick, because the user may only pass through this window. Terminal mode would stop the user there.
     scheduler.next(function()
       local is_here = vim.api.nvim_get_current_win() == win and vim.api.nvim_get_current_buf() == self.buf
       if is_here and not focus.is_moving() then
@@ -53,7 +52,7 @@ function View:focused()
   return vim.api.nvim_get_current_buf() == self.buf
 end
 
---- Returns the window of another terminal at the same position.
+--- Returns a window in the current tab page that shows another terminal at the same position.
 ---@return integer?
 function View:shared_window()
   return vim.iter(vim.api.nvim_tabpage_list_wins(0)):find(function(win)
@@ -65,7 +64,7 @@ function View:shared_window()
 end
 
 --- Shows the terminal in the current tab page.
----@param enter boolean Whether to move the focus there.
+---@param enter boolean Whether to move the focus to the terminal.
 function View:show(enter)
   if enter then
     focus.end_visual()
@@ -108,7 +107,7 @@ function View:show(enter)
   end
 end
 
---- Returns the buffer that replaces the terminal in a window: the alternate file, or the file used last.
+--- Returns the buffer that replaces the terminal in a window: the alternate file, or the last used file.
 ---@param win integer
 ---@return integer buf
 local function other_buffer(win)
@@ -139,7 +138,7 @@ function View:close_windows(windows)
   local previous = vim.fn.win_getid(vim.fn.winnr("#"))
   local was_here = self:focused()
   for _, win in ipairs(windows) do
-    -- Neovim refuses to close its last window, so this window shows another buffer.
+    -- Neovim cannot hide the last window, so another buffer replaces the terminal there.
     if not pcall(vim.api.nvim_win_hide, win) then
       layout.undress(win)
       vim.api.nvim_win_set_buf(win, other_buffer(win))
@@ -158,8 +157,8 @@ function View:close()
   end
 end
 
---- Gives the buffer a short name, unless another buffer has that name. Deletes the unlisted buffer that Neovim creates
---- for the old name.
+--- Gives the buffer a short name, unless another buffer has the same name. After renaming, deletes the unlisted buffer
+--- that Neovim creates for the old name.
 ---@param buf integer
 ---@param name string
 local function set_name(buf, name)
@@ -175,7 +174,7 @@ local function set_name(buf, name)
   end
 end
 
---- Runs a program in the buffer.
+--- Runs a program in the terminal's buffer.
 ---@param spec gemini_bridge.TerminalSpec
 ---@return string? problem
 function View:start(spec)
@@ -193,7 +192,7 @@ function View:start(spec)
   local win = vim.fn.win_findbuf(self.buf)[1]
   vim.bo[self.buf].modifiable = true
   local ok, job
-  -- Starts the program in the terminal's window, because a new terminal gets the size of the current window.
+  -- Starts the program in the terminal's window, because Neovim gives a new terminal the size of the current window.
   if win then
     ok, job = pcall(vim.api.nvim_win_call, win, run)
   else
@@ -208,14 +207,15 @@ function View:start(spec)
   end
 end
 
---- Creates the view of an existing terminal buffer. Without `buf`, creates a buffer for `View:start`.
+--- Creates a view for an existing terminal buffer. Without `buf`, creates a buffer in which `View:start` runs a
+--- program.
 ---@param place gemini_bridge.Place
 ---@param buf? integer
 ---@return gemini_bridge.TerminalView
 function M.new(place, buf)
   if not buf then
     buf = vim.api.nvim_create_buf(false, true)
-    -- The terminal starts later: until then, keys that the user types must not change the buffer.
+    -- Prevents typing into the buffer before the terminal starts.
     vim.bo[buf].modifiable = false
   end
   local view = setmetatable({ buf = buf, place = place, insert = true }, View)
@@ -238,8 +238,8 @@ function M.new(place, buf)
     end,
   })
   on("BufEnter", function()
-    -- If Neovim enters this window because another one was closed, does not start Terminal mode: the user has not
-    -- chosen this window, and may not mean the next keys for the CLI.
+    -- After a window closes, Neovim enters the next window without the user's choice. Terminal mode would send the
+    -- user's next keys to the CLI.
     if not is_closing then
       view:resume()
     end

@@ -1,4 +1,4 @@
---- Opens terminals that run a CLI, and shows and hides them.
+--- Opens, shows and hides the terminals in which CLIs run.
 local clis = require("gemini-bridge.config.clis")
 local config = require("gemini-bridge.config")
 local launch = require("gemini-bridge.terminal.launch")
@@ -15,8 +15,8 @@ local START_TIMEOUT_MS = 10000
 
 local group = vim.api.nvim_create_augroup("gemini-bridge.terminal.open", {})
 
---- Starts the bridge, and calls `done` when it runs or has failed. `problem` is the reason of a failure, or "" if the
---- user was already told.
+--- Starts the bridge, and calls `done` when the bridge runs or has failed. `problem` is the reason of a failure, or ""
+--- if the user was already told.
 ---@param done fun(problem?: string)
 local function with_bridge(done)
   if status.get().state == "running" then
@@ -53,7 +53,7 @@ end
 --- Runs the program. On failure, tells the user and closes the view.
 ---@param terminal gemini_bridge.Terminal
 ---@param spec gemini_bridge.TerminalSpec
----@param obstacle? string Reason why the program cannot run. "" if the user was already told.
+---@param obstacle? string Reason why the program cannot run, or "" if the user was already told.
 local function run(terminal, spec, obstacle)
   local view = terminal.view
   if not obstacle then
@@ -74,21 +74,21 @@ local function run(terminal, spec, obstacle)
   elseif view.pane then
     terminals.take_pane(terminal, view.pane, view.pid)
   else
-    -- Removes the terminal from the list, because a program outside Neovim and tmux can be neither shown nor hidden.
+    -- A program outside Neovim and tmux can be neither shown nor hidden, so its terminal is not listed.
     terminals.forget(terminal)
   end
 end
 
 ---@class gemini_bridge.TerminalOptions
 ---@field cli? string Name of the CLI. Default: the option `terminal.cli`.
----@field name? string Name of the terminal. Default: the one with these arguments, or the one used last.
+---@field name? string Name of the terminal. Default: a terminal with the same arguments, or the last used terminal.
 ---@field args? string[] Additional arguments for a new program.
----@field new? boolean Start another terminal.
----@field focus? boolean Default true.
+---@field new? boolean Whether to start another terminal.
+---@field focus? boolean Whether to move the focus to the terminal. Default: true.
 
---- Opens a terminal, starts the bridge, and then runs the CLI in the terminal.
+--- Opens a terminal, starts the bridge, and runs the CLI in the terminal.
 ---@param opts gemini_bridge.TerminalOptions
----@return gemini_bridge.Terminal? # nil if it cannot run. The user was told the reason.
+---@return gemini_bridge.Terminal? # nil on failure. The user was told the reason.
 function M.open(opts)
   local usual = opts.cli or config.get().terminal.cli
   local name = opts.new and terminals.free_name(opts.name or usual) or opts.name or terminals.free_name(usual)
@@ -120,7 +120,7 @@ function M.open(opts)
   return terminal
 end
 
---- Adds terminals for programs that an earlier Neovim has left running.
+--- Adds terminals for running programs that an earlier Neovim has started.
 local function take_over()
   for name, view in vim.spairs(providers.left_behind()) do
     if not terminals.get(name) then
@@ -167,8 +167,8 @@ local function toggle(opts)
   end
 end
 
---- Toggles a terminal: opens it if it does not exist, hides it if it has the focus, otherwise shows and focuses it.
---- Waits until Neovim allows changes of windows, for example until the command-line window is closed.
+--- Toggles a terminal: creates the terminal if it does not exist, hides it if it has the focus, otherwise shows and
+--- focuses it. Waits while Neovim does not allow changes of windows, as in the command-line window.
 ---@param opts? gemini_bridge.TerminalOptions
 function M.toggle(opts)
   scheduler.now(function()

@@ -1,15 +1,14 @@
---- Ends a program with all its descendants.
+--- Ends a program and all its descendants.
 local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
 
---- Time between SIGTERM and SIGKILL (milliseconds).
+--- Delay between SIGTERM and SIGKILL (milliseconds).
 local KILL_DELAY_MS = 1000
 
---- A script for `sh` that waits for the end of its standard input, then ends a process, its descendants and its process
---- group. The process group is needed too, because it contains descendants whose own parent has ended. The list of
---- processes is read only once: the script may itself be a descendant, and each reading would find new children of the
---- script.
+--- Script for `sh` that waits until its standard input is closed, and then ends a process, its descendants and its
+--- process group. The group includes descendants whose parent has already ended. `ps` runs only once, so that the
+--- script finds no processes that it has started itself.
 M.GUARD = [[
 trap '' HUP INT
 read -r _
@@ -26,7 +25,7 @@ sleep 1
 kill -KILL $pids "-$1"
 ]]
 
---- Returns a process and its descendants, parents first.
+--- Returns a process and all its descendants, parents first.
 ---@param pid integer
 ---@return integer[]
 function M.tree(pid)
@@ -57,9 +56,9 @@ function M.is_alive(pid)
   return vim.uv.kill(pid, 0) == 0 and not is_zombie(pid)
 end
 
---- Starts a process, the guard, that ends a program and its descendants if Neovim is killed.
----@param pid integer Leader of its process group, like every program in a terminal.
----@return integer job Must be stopped when the program has ended.
+--- Starts a guard process. If Neovim is killed, the guard ends a program and the program's descendants.
+---@param pid integer Leader of a process group, as every program in a terminal is.
+---@return integer job Stop this job when the program has ended.
 function M.guard(pid)
   return vim.fn.jobstart({ "sh", "-c", M.GUARD, "sh", tostring(pid) })
 end
@@ -72,10 +71,10 @@ local function send(pids, signal)
   end
 end
 
---- Ends processes by SIGTERM, then by SIGKILL. Closing the terminal would not end them: Gemini CLI ignores the hangup
+--- Ends processes with SIGTERM, then with SIGKILL. To close the terminal is not enough: Gemini CLI ignores the hangup
 --- signal, and its children have their own process groups.
----@param pids integer[] From |tree()|, called while the root process was alive.
----@param wait? boolean Wait for the end, as when Neovim exits. Default: return at once.
+---@param pids integer[] Result of |tree()|, which must be called before the root process ends.
+---@param wait? boolean Whether to wait until the processes have ended. Used when Neovim exits.
 function M.finish(pids, wait)
   send(pids, "sigterm")
   if wait then

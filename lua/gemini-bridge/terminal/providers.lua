@@ -1,18 +1,18 @@
---- Opens terminals with the provider of the option `terminal.provider`.
+--- Opens terminals as the option `terminal.provider` says.
 local config = require("gemini-bridge.config")
 
 local M = {}
 
---- The view of a program: a window of Neovim, or a pane of tmux.
+--- The view of a running program: a window of Neovim, or a pane of tmux.
 ---@class gemini_bridge.Provided
----@field buf? integer The terminal's buffer, when the program runs in one.
----@field pane? string Id of the tmux pane, when the program runs in one.
----@field pid? integer Process id in the pane.
+---@field buf? integer The terminal's buffer, if the program runs in a buffer.
+---@field pane? string Id of the tmux pane, if the program runs in a pane.
+---@field pid? integer Process id of the program, if it runs in a pane.
 ---@field start fun(self, spec: gemini_bridge.TerminalSpec): string? Runs the program. Returns the reason of a failure.
----@field show fun(self, enter: boolean) Shows the view, and moves the focus there if `enter` is true.
+---@field show fun(self, enter: boolean) Shows the view. If `enter` is true, moves the focus to the view.
 ---@field hide fun(self) Hides the view. The program continues.
 ---@field focused fun(self): boolean
----@field is_alive? fun(self): boolean Only for a pane: whether the program runs and the pane exists.
+---@field is_alive? fun(self): boolean Whether the program runs and the pane exists. Only for panes.
 ---@field close fun(self) Closes the view and ends the program.
 
 ---@return gemini_bridge.Place
@@ -21,7 +21,7 @@ local function place()
   return { position = options.position, size = options.size }
 end
 
---- Lets the user's function open the terminal. If the function returns a buffer, the view shows this buffer.
+--- Calls the user's function, which opens the terminal. If the function returns a buffer, the view shows that buffer.
 ---@param open fun(spec: gemini_bridge.TerminalSpec): integer?
 ---@return gemini_bridge.Provided
 local function custom(open)
@@ -97,7 +97,7 @@ local function snacks_view()
   return view
 end
 
---- Finds programs that this Neovim can take over: they are still running although their Neovim has ended.
+--- Finds running programs whose Neovim has ended, so that this Neovim can manage them.
 ---@return table<string, gemini_bridge.PaneView> # By terminal name.
 function M.left_behind()
   if config.get().terminal.provider ~= "tmux" then
@@ -107,7 +107,7 @@ function M.left_behind()
   return require("gemini-bridge.terminal.tmux").left_behind(place(), cwd)
 end
 
---- Creates a view for the provider in the options.
+--- Creates a view as the option `terminal.provider` says.
 ---@return gemini_bridge.Provided
 function M.view()
   local provider = config.get().terminal.provider

@@ -1,21 +1,21 @@
---- Searches the screen of Gemini CLI for the message that Google refuses the account. If it is there, tells the user
---- what to do.
+--- Searches the screen of Gemini CLI for the message that Google refuses the account, and then tells the user how to
+--- continue.
 local notify = require("gemini-bridge.notify")
 local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
 
---- Part of the message, without blanks and borders. src/doctor/account.ts contains the same text.
+--- Part of the message of Google, without blanks and borders. src/doctor/account.ts contains the same text.
 local REFUSAL = "nolongersupportedforGeminiCodeAssistforindividuals"
---- Number of lines at the end of the terminal that are searched. Enough for the whole message in a narrow terminal.
+--- Number of lines to search at the end of the terminal. Enough for the whole message in a narrow terminal.
 local SCREEN_LINES = 60
 --- Debounce delay for changes of the screen.
 local DELAY_MS = 500
---- Interval and number of reads of a tmux pane, which must be polled because tmux does not report changes. The reads
---- cover the first minute, in which the CLI signs in.
+--- Interval and number of reads of a tmux pane. Polling is needed because tmux does not report changes. The reads cover
+--- the first minute, in which the CLI signs in.
 local PANE_INTERVAL_MS, PANE_READS = 2000, 30
 
---- Tells the user what to do if the screen shows a refused login.
+--- If the screen shows a refused login, tells the user how to continue.
 ---@param lines string[]
 ---@return boolean is_refused
 local function check(lines)
@@ -31,7 +31,7 @@ local function check(lines)
   return is_refused
 end
 
---- Searches a terminal after each change, until the user was told.
+--- Searches a terminal after each change, until the message is found.
 ---@param buf integer
 function M.watch(buf)
   local is_told = false
@@ -48,9 +48,9 @@ function M.watch(buf)
   })
 end
 
---- Watches a tmux pane for a minute. Stops earlier if the user was told or the pane is gone.
----@param pane string Its id.
----@param reads? integer Number of remaining reads.
+--- Polls a tmux pane for a minute. Stops when the message is found or the pane is closed.
+---@param pane string Id of the pane.
+---@param reads? integer Number of remaining reads. Default: all.
 function M.watch_pane(pane, reads)
   reads = reads or PANE_READS
   scheduler.after(PANE_INTERVAL_MS, function()

@@ -1,17 +1,17 @@
---- Splits a line into words like a POSIX shell, and quotes words. Supports quotes and backslashes, but does not expand
+--- Splits a line into words like a POSIX shell, and quotes words. Supports quotes and backslashes, but no expansion of
 --- variables, patterns or commands.
 local M = {}
 
---- Reads a string in double quotes from the start of a text.
+--- Reads a string in double quotes at the start of a text.
 ---@param text string
----@return string? inner Without quotes and escaping backslashes; nil if the closing quote is missing.
+---@return string? inner Without quotes and without escaping backslashes. nil if the closing quote is missing.
 ---@return string? rest
 local function double_quoted(text)
   local at = 2
   repeat
     local stop = text:find('["\\]', at)
     if stop and text:sub(stop, stop) == '"' then
-      -- Removes only backslashes before characters that they escape. Other backslashes stand for themselves.
+      -- Within double quotes, a backslash escapes only these characters and is otherwise literal.
       return text:sub(2, stop - 1):gsub('\\(["\\$`])', "%1"), text:sub(stop + 1)
     end
     at = stop and stop + 2
@@ -34,10 +34,10 @@ local function take(text)
   return text:match("^([^%s'\"\\]+)(.*)$")
 end
 
---- Splits a line into words. Empty quotes make an empty word.
+--- Splits a line into words. Empty quotes give an empty word.
 ---@param line string
 ---@return string[]? words
----@return string? problem The reason if the line cannot be split.
+---@return string? problem The reason why the line cannot be split.
 function M.split(line)
   local words, rest = {}, vim.trim(line)
   while rest ~= "" do
@@ -59,7 +59,7 @@ function M.split(line)
   return words
 end
 
---- Escapes a word, so that `M.split` and Neovim's command line treat it as a single word.
+--- Escapes a word, so that `M.split` and Neovim's command line read a single word.
 ---@param word string
 ---@return string
 function M.escape(word)

@@ -1,4 +1,4 @@
---- Manages the list of terminals that run a CLI.
+--- Manages the list of terminals in which CLIs run.
 local channel = require("gemini-bridge.bridge.channel")
 local config = require("gemini-bridge.config")
 local process = require("gemini-bridge.terminal.process_tree")
@@ -11,21 +11,21 @@ local M = {}
 ---@field name string
 ---@field cli string Name of the CLI.
 ---@field cmd string[] The program and its arguments.
----@field args string[] Arguments in addition to the configured command.
+---@field args string[] Arguments that the user added to the configured command.
 ---@field cwd string
 ---@field view gemini_bridge.Provided
----@field buf? integer Set while the program runs in a buffer.
----@field pane? string Id of the tmux pane in which the program runs.
----@field pid? integer Process id, set with `buf` or `pane`.
----@field guard? integer See |process.guard()|.
----@field lost? boolean Whether the CLI was connected to a host that has ended.
+---@field buf? integer The terminal's buffer, if the program runs in a buffer.
+---@field pane? string Id of the tmux pane, if the program runs in a pane.
+---@field pid? integer Process id. Set together with `buf` or `pane`.
+---@field guard? integer Job of the guard process. See |guard()| in process_tree.lua.
+---@field lost? boolean Whether the CLI was connected to a host process that has crashed.
 
----@type gemini_bridge.Terminal[] The open terminals, oldest first.
+---@type gemini_bridge.Terminal[] Open terminals, oldest first.
 local terminals = {}
----@type gemini_bridge.Terminal? The terminal used last.
+---@type gemini_bridge.Terminal? The last used terminal.
 local last
---- Views that stay open although their programs have ended, by the name of the terminal. A new terminal with this name
---- closes the view.
+--- Views that stay open after their programs have ended, by terminal name. A new terminal with the same name closes the
+--- old view.
 ---@type table<string, gemini_bridge.Provided>
 local remains = {}
 
@@ -45,7 +45,7 @@ vim.api.nvim_create_autocmd("VimLeavePre", {
   end,
 })
 
---- Sends the list to the host, so that the host can tell which connected CLI runs in which terminal.
+--- Sends the list to the host, so that the host can match connected CLIs to terminals.
 local function tell()
   local open = vim.tbl_map(function(terminal)
     return {
@@ -71,12 +71,11 @@ vim.api.nvim_create_autocmd("User", {
   group = group,
   pattern = "GeminiDisconnected",
   callback = function(args)
-    -- Only CLIs that lost the host matter here. If the host still runs, it was the CLI that disconnected.
+    -- If the host still runs, the CLI itself has disconnected and is not lost.
     if status.get().state == "running" or args.data.interrupted then
       return
     end
-    -- Marks the terminal of the CLI as lost. If that terminal is not known, marks all terminals with a CLI of this
-    -- name.
+    -- Marks the CLI's terminal as lost. If that terminal is not known, marks all terminals of the same CLI.
     local name, cli = args.data.terminal, args.data.cli
     for _, terminal in ipairs(terminals) do
       terminal.lost = terminal.lost or terminal.name == name or not name and terminal.cli == cli
@@ -96,8 +95,8 @@ function M.forget(terminal)
   tell()
 end
 
---- Returns the terminals whose programs are running. Removes ended tmux panes first, because tmux does not report their
---- end.
+--- Returns the terminals whose programs are running. tmux does not report the end of a pane, so ended panes are removed
+--- here.
 ---@return gemini_bridge.Terminal[]
 local function alive()
   for _, terminal in ipairs(terminals) do
@@ -109,7 +108,7 @@ local function alive()
   return terminals
 end
 
---- Called when a program has ended or its buffer was deleted.
+--- Called after a program has ended or its buffer was deleted.
 ---@param terminal gemini_bridge.Terminal
 ---@param code integer
 local function on_close(terminal, code)
@@ -125,7 +124,7 @@ local function on_close(terminal, code)
   end
 end
 
---- Adds a terminal to the list. It counts as the terminal used last.
+--- Adds a terminal to the list, as the last used terminal.
 ---@param terminal gemini_bridge.Terminal
 function M.add(terminal)
   if remains[terminal.name] then
@@ -137,12 +136,12 @@ function M.add(terminal)
   tell()
 end
 
---- First character of the title that Gemini CLI sets while it waits for a prompt (0.61.0, `computeTerminalTitle`). With
---- `ui.dynamicWindowTitle` off, Gemini CLI does not set this title.
+--- First character of the title that Gemini CLI sets while it waits for a prompt (0.61.0, `computeTerminalTitle`). If
+--- `ui.dynamicWindowTitle` is off, the title is never set.
 local READY_TITLE = "◇"
 
---- Tells the host when the CLI begins to wait for a prompt. Hooks are not enough, because no hook reports that the user
---- has stopped the CLI with Esc.
+--- Tells the host when the CLI starts to wait for a prompt. Needed because no hook reports that the user has stopped
+--- the CLI with Esc.
 ---@param terminal gemini_bridge.Terminal
 local function watch_title(terminal)
   local buf = terminal.buf
@@ -163,7 +162,7 @@ local function watch_title(terminal)
   vim.b[buf].gemini_titled = nil
 end
 
---- Called when the program of a terminal was started in a buffer. Records and watches the buffer and the process.
+--- Records the buffer and the process of a started program, and watches both.
 ---@param terminal gemini_bridge.Terminal
 ---@param buf integer
 function M.take_buffer(terminal, buf)
@@ -191,7 +190,7 @@ function M.take_buffer(terminal, buf)
   })
 end
 
---- Called when the program of a terminal was started in a tmux pane. Records the pane and the process.
+--- Records the tmux pane and the process of a started program.
 ---@param terminal gemini_bridge.Terminal
 ---@param pane string
 ---@param pid integer
@@ -203,14 +202,14 @@ function M.take_pane(terminal, pane, pid)
   end
 end
 
---- Marks a terminal as the terminal used last.
+--- Marks a terminal as the last used terminal.
 ---@param terminal gemini_bridge.Terminal
 function M.use(terminal)
   last = terminal
 end
 
 ---@param base string
----@return string # `base`, or `base-2` and so on if that name is used.
+---@return string # `base`, or a free name such as `base-2`.
 function M.free_name(base)
   local name, number = base, 1
   while M.get(name) do
@@ -228,8 +227,8 @@ function M.get(name)
   end)
 end
 
---- Returns the open terminal used last.
----@param cli? string Only terminals of this CLI. If a terminal of another CLI was used last, returns the newest.
+--- Returns the last used terminal.
+---@param cli? string Name of a CLI. If the last used terminal runs another CLI, returns its newest terminal.
 ---@return gemini_bridge.Terminal?
 function M.last(cli)
   local running = alive()

@@ -1,5 +1,5 @@
---- Runs a CLI in a tmux pane, beside the pane of Neovim. The pane stays when Neovim exits, and the next Neovim takes it
---- over.
+--- Runs a CLI in a tmux pane beside the pane of Neovim. The pane stays open when Neovim exits, and the next Neovim
+--- manages it.
 local config = require("gemini-bridge.config")
 local notify = require("gemini-bridge.notify")
 local process = require("gemini-bridge.terminal.process_tree")
@@ -9,14 +9,14 @@ local M = {}
 
 --- Timeout of a tmux command (milliseconds).
 local TMUX_TIMEOUT_MS = 2000
---- Name of a pane option. Its value contains the process id of the Neovim that uses the pane, the terminal's name and
---- the directory.
+--- Name of a tmux pane option. The value contains the process id of the Neovim that manages the pane, the terminal's
+--- name, and the directory.
 local OPTION = "@gemini_bridge"
 
---- A script for `sh` that marks its pane, keeps the pane open after a failure, and runs the program. (tmux before 3.3
---- does not support `remain-on-exit failed`; the error is ignored.) Gemini CLI ignores the hangup signal when its pane
---- is killed. Therefore, a guard in the background waits until the pane's terminal is gone, and then ends the program's
---- process group. The guard ignores TERM, because it belongs to this group itself.
+--- Script for `sh` that marks its pane, keeps the pane open after a failure, and runs the program. tmux before 3.3 does
+--- not support `remain-on-exit failed`, so errors are ignored. Gemini CLI ignores the hangup signal of a killed pane.
+--- For this case, a background guard waits until the pane's terminal is closed, and then ends the process group. The
+--- guard belongs to the same group and therefore ignores TERM.
 local RUN = [[
 tmux set-option -p -t "$TMUX_PANE" "$1" "$2" \; set-option -p -t "$TMUX_PANE" remain-on-exit "$3" 2>/dev/null
 while true </dev/tty; do sleep 1; done 2>/dev/null | sh -c "trap '' TERM; $4" sh $$ >/dev/null 2>&1 &
@@ -47,14 +47,14 @@ local function tmux(args, stdin)
   return result.stdout
 end
 
---- Returns the value of the pane option that marks a pane as this Neovim's.
+--- Returns the value of the pane option. It marks a pane as managed by this Neovim.
 ---@param name string
 ---@param cwd string
 local function mark(name, cwd)
   return table.concat({ vim.fn.getpid(), vim.uri_encode(name), vim.uri_encode(cwd) }, " ")
 end
 
---- Returns the tmux command that opens a pane.
+--- Returns the tmux command that opens a pane and runs the program.
 ---@param spec gemini_bridge.TerminalSpec
 ---@param place gemini_bridge.Place
 ---@param enter boolean
@@ -71,7 +71,7 @@ local function opening(spec, place, enter)
   if not enter then
     words[#words + 1] = "-d"
   end
-  -- Escapes "#": if a directory's name contains "#(…)", tmux would run the text in it as a command.
+  -- tmux would run the text of "#(…)" in a directory's name as a command, so "#" is escaped.
   vim.list_extend(words, { "-P", "-F", "#{pane_id} #{pane_pid}", "-c", (spec.cwd:gsub("#", "##")) })
   for name, value in pairs(spec.env) do
     vim.list_extend(words, { "-e", name .. "=" .. value })
@@ -90,7 +90,7 @@ end
 local View = {}
 View.__index = View
 
---- Marks the pane as a pane of this Neovim.
+--- Marks the pane as managed by this Neovim.
 ---@param name string
 ---@param cwd string
 function View:claim(name, cwd)
@@ -104,8 +104,8 @@ function View:start(spec)
   if not vim.env.TMUX_PANE then
     return 'provider = "tmux" needs a Neovim that runs in tmux'
   end
-  -- Passes the command by standard input, not as arguments, because it contains the bridge's token, and other users can
-  -- read the arguments of a process.
+  -- The command contains the bridge's token, and other users can read the arguments of a process. Passes the command on
+  -- standard input instead.
   local output, problem = tmux({ "source-file", "-" }, opening(spec, self.place, self.enter))
   if not output then
     return problem
@@ -114,19 +114,19 @@ function View:start(spec)
   self.pane, self.pid = id, tonumber(pid)
 end
 
---- Whether the program is running and its pane exists. Both are checked, because a program runs on for a moment after
---- its pane was killed.
+--- Whether the program runs and the pane exists. Both are checked, because a program may run for a moment after its
+--- pane was killed.
 ---@return boolean
 function View:is_alive()
   if not process.is_alive(self.pid) then
     return false
   end
-  -- tmux prints an empty line for a pane that does not exist. If tmux does not answer, assumes that the pane exists.
+  -- tmux prints an empty line for a missing pane. If tmux fails, assumes that the pane exists.
   local found = tmux({ "display-message", "-p", "-t", self.pane, "#{pane_id}" })
   return found ~= "\n"
 end
 
---- Selects the pane. Selects its tmux window first, because the user may have moved the pane to another one.
+--- Selects the pane. The user may have moved the pane, so first selects the tmux window that contains the pane.
 ---@param enter boolean
 function View:show(enter)
   self.enter = enter
@@ -138,10 +138,10 @@ function View:show(enter)
   end
 end
 
---- Does nothing, because users zoom and move panes with the keys of tmux.
+--- Does nothing. Users hide panes with the keys of tmux.
 function View.hide() end
 
---- Always false: this is called while the user types into Neovim, so the pane cannot have the focus.
+--- Always false. Called while the user types into Neovim, so that the pane cannot have the focus.
 ---@return boolean
 function View.focused()
   return false
@@ -160,8 +160,8 @@ function M.new(place)
   return setmetatable({ place = place, enter = true }, View)
 end
 
---- Finds the panes of this tmux session whose programs are still running although their Neovim has exited. Returns only
---- panes that were opened for the directory `cwd`.
+--- Finds running programs in panes of this tmux session whose Neovim has exited. Returns only panes that were opened
+--- for the directory `cwd`.
 ---@param place gemini_bridge.Place
 ---@param cwd string
 ---@return table<string, gemini_bridge.PaneView> # By terminal name.
