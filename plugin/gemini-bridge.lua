@@ -1,33 +1,33 @@
--- Defines the commands and <Plug> mappings. Modules are loaded only when the user runs a command or a mapping.
+-- Defines the commands and <Plug> mappings. Modules are loaded when the user runs a command or a mapping.
 if vim.g.loaded_gemini_bridge then
   return
 end
 vim.g.loaded_gemini_bridge = true
 
---- Returns a function that calls the named function, and loads the module of that function only then.
+--- Returns a function that loads a module and calls a function of that module.
 ---@param name string Name of the function.
----@param module? string Its module. Default: "gemini-bridge.commands".
+---@param module? string Module of the function. Default: "gemini-bridge.commands".
 local function lazy(name, module)
   return function(...)
     return require(module or "gemini-bridge.commands")[name](...)
   end
 end
 
---- Defines a command and its <Plug> mapping. To start fast, this file contains no loop and calls no Lua function with a
---- loop: LuaJIT would compile the loop, which takes as long as all the rest of this file.
+--- Defines a command and its <Plug> mapping. To start fast, this file runs no loop and no Lua function with a loop.
+--- LuaJIT would compile a loop, which takes as long as all other work of this file.
 ---@param name string
 ---@param run fun(args: table)
 ---@param opts vim.api.keyset.user_command
 local function command(name, run, opts)
   vim.api.nvim_create_user_command(name, run, opts)
-  -- `<Cmd>` does not leave Visual mode, so that the command still sees the selection.
+  -- `<Cmd>` does not leave Visual mode, so the command can read the selection.
   local plug, keys, map = "<Plug>(" .. name .. ")", "<Cmd>" .. name .. "<CR>", { desc = opts.desc }
   vim.api.nvim_set_keymap("", plug, keys, map)
   vim.api.nvim_set_keymap("t", plug, keys, map)
 end
 
 local diff = lazy("complete_diffs")
--- Commands without "bar" take a path or text, which may contain "|".
+-- Commands without "bar" take a path or a text, and both may contain "|".
 command("GeminiStart", lazy("start"), { desc = "Start the bridge to Gemini CLI", bar = true })
 command("GeminiStop", lazy("stop"), { desc = "Stop the bridge to Gemini CLI", bar = true })
 command("GeminiRestart", lazy("restart"), { desc = "Restart the bridge to Gemini CLI", bar = true })
@@ -44,7 +44,7 @@ command("Gemini", lazy("terminal"), {
   desc = "Open, focus or hide Gemini CLI",
   nargs = "*",
   bang = true,
-  range = true, -- ":" in Visual mode inserts a range
+  range = true, -- in Visual mode, ":" inserts a range
   complete = lazy("complete_terminal"),
 })
 command("GeminiSend", lazy("send"), {
@@ -106,7 +106,7 @@ command("GeminiExtension", lazy("extension"), {
 })
 
 local names = vim.api.nvim_create_augroup("gemini-bridge.buffer-names", {})
--- Opens texts that this or an earlier Neovim has saved for the user.
+-- Opens texts that this Neovim or an earlier Neovim has saved for the user.
 vim.api.nvim_create_autocmd("BufReadCmd", {
   group = names,
   pattern = "gemini://kept/*",

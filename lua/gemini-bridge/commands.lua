@@ -3,7 +3,7 @@ local notify = require("gemini-bridge.notify")
 
 local M = {}
 
---- Completes `lead`: returns the candidates that start with it.
+--- Returns the candidates for completion that start with `lead`.
 ---@param candidates string[]
 ---@param lead string
 ---@return string[]
@@ -20,7 +20,7 @@ local function argument(args)
   return args.args ~= "" and args.args or nil
 end
 
---- Expands the command's argument to a file, and calls `act` with its path. Without an argument, calls `act` with nil.
+--- Expands the command's argument to a path, and calls `act` with the path. Without an argument, calls `act` with nil.
 ---@param args vim.api.keyset.create_user_command.command_args
 ---@param act fun(path?: string)
 local function with_file(args, act)
@@ -31,9 +31,9 @@ local function with_file(args, act)
   act(path ~= "" and path or nil)
 end
 
---- Returns the range of the command. Without a range, returns the selected lines.
+--- Returns the lines of the command's range, or else the selected lines.
 ---@param args vim.api.keyset.create_user_command.command_args
----@return [integer, integer]? lines First and last, 1-based. nil without a range and a selection.
+---@return [integer, integer]? lines First and last line, 1-based. nil if there is neither a range nor a selection.
 local function lines(args)
   if args.range > 0 then
     return { args.line1, args.line2 }
@@ -49,13 +49,14 @@ local function bridge()
   return require("gemini-bridge")
 end
 
---- Repairs the plugin's buffers that a session file has restored without their text: loads saved texts again, and
---- deletes all other such buffers. Does so in the next tick, because an autocommand cannot close windows.
+--- Repairs the plugin's buffers after a session file has restored them without text. Loads saved texts again, and
+--- deletes the other buffers. Waits one tick, because an autocommand cannot close windows.
 function M.clean_session()
   require("gemini-bridge.editor.scheduler").next(function()
     for _, buf in ipairs(vim.api.nvim_list_bufs()) do
       local name = vim.api.nvim_buf_get_name(buf)
-      -- The plugin always sets 'buftype' in its buffers. If it is empty, the session has restored the buffer.
+      -- The plugin always sets 'buftype' in its own buffers. An empty 'buftype' shows that a session has restored the
+      -- buffer.
       local is_of_session = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""
       if is_of_session and vim.startswith(name, "gemini://kept/") then
         require("gemini-bridge.review.saved_texts").read({ buf = buf, match = name })
@@ -66,8 +67,8 @@ function M.clean_session()
   end)
 end
 
---- Calls `go`. If the bridge is stopped and must be built, first asks the user to build it, and calls `go` only after
---- the build. If the bridge is older than the latest build, first asks whether to restart it.
+--- Calls `go`. If the bridge is stopped and not built, first asks the user to build it. If the running bridge is older
+--- than the latest build, first asks the user to restart it.
 ---@param go fun()
 local function when_built(go)
   local is_stopped = require("gemini-bridge.bridge.status").get().state == "stopped"
@@ -96,7 +97,7 @@ function M.build()
   require("gemini-bridge.host.build_offer").rebuild()
 end
 
---- `:GeminiDoctor [pid]`
+--- Implements `:GeminiDoctor [pid]`.
 function M.doctor(args)
   local pid = tonumber(args.args)
   if args.args ~= "" and not pid then
@@ -109,13 +110,13 @@ function M.complete_doctor(lead)
   return starting_with(require("gemini-bridge.report.doctor").running(), lead)
 end
 
---- `:GeminiLog`
+--- Implements `:GeminiLog`.
 function M.log()
   local path = require("gemini-bridge.host.boot").log_file()
   if not vim.uv.fs_stat(path) then
     return notify("There is no log yet: the bridge creates it when it starts.")
   end
-  -- Does not use an Ex command, which would expand special characters in the path.
+  -- An Ex command would expand special characters in the path.
   local buf = vim.fn.bufadd(path)
   vim.bo[buf].buflisted, vim.bo[buf].swapfile = true, false -- several Neovims may show the log
   local base = require("gemini-bridge.editor.window").base()
@@ -151,8 +152,8 @@ function M.complete_diffs(lead)
   )
 end
 
---- Removes the words `cli=…` and `name=…` at the start of a list, and returns their values.
----@param words string[] Changed: contains the other words afterwards.
+--- Removes the words `cli=…` and `name=…` from the start of a list, and returns their values.
+---@param words string[] Only the other words remain in this list.
 ---@return { cli?: string, name?: string } named
 ---@return string? problem
 local function take_named(words)
@@ -168,7 +169,7 @@ local function take_named(words)
   return named, problem
 end
 
---- `:Gemini[!] [cli={cli}] [name={name}] [args]`
+--- Implements `:Gemini[!] [cli={cli}] [name={name}] [args]`.
 function M.terminal(args)
   local words, problem = require("gemini-bridge.terminal.shell_words").split(args.args)
   if not words then
@@ -179,7 +180,7 @@ function M.terminal(args)
   if problem then
     return notify(":Gemini: " .. problem, "error")
   end
-  -- Tracks selections from now on, so that the CLI gets the user's selection even if this command starts the bridge.
+  -- Starts tracking selections before the bridge starts, so that the CLI gets the user's current selection.
   require("gemini-bridge.context.snapshot_debounce").track()
   if args.range > 0 then
     require("gemini-bridge.context.selection").take_along()
@@ -211,7 +212,8 @@ local SOURCES = {
 
 local FLAGS = { "--diagnostics", "--quickfix", "--text", "--output", "--notes", "--cancel" }
 
---- `:[range]GeminiSend[!] [--diagnostics|--quickfix|--output|--notes|--text] [text]`, `:GeminiSend --cancel`
+--- Implements `:GeminiSend --cancel` and
+--- `:[range]GeminiSend[!] [--diagnostics|--quickfix|--output|--notes|--text] [text]`.
 function M.send(args)
   local flag, rest = args.args:match("^(%-%-%a+)%s*(.*)$")
   if flag == "--cancel" then
@@ -234,7 +236,7 @@ function M.complete_send(lead, line)
   return before:match("GeminiSend!?%s+$") and starting_with(FLAGS, lead) or {}
 end
 
---- `:[range]GeminiPrompt[!] [text]`
+--- Implements `:[range]GeminiPrompt[!] [text]`.
 function M.prompt(args)
   if args.bang then
     bridge().pick("prompts")
@@ -243,7 +245,7 @@ function M.prompt(args)
   end
 end
 
---- `:[range]GeminiAdd [file…]`
+--- Implements `:[range]GeminiAdd [file…]`.
 function M.add(args)
   local files, problem = require("gemini-bridge.prompt.expand").files(args.fargs)
   if not files then
@@ -256,7 +258,7 @@ function M.complete_files(lead)
   return require("gemini-bridge.prompt.expand").complete(lead)
 end
 
---- `:[range]GeminiSelect[!]`
+--- Implements `:[range]GeminiSelect[!]`.
 function M.select(args)
   local selection = require("gemini-bridge.context.selection")
   if args.bang then
@@ -266,7 +268,7 @@ function M.select(args)
   end
 end
 
---- `:GeminiShare off|on`
+--- Implements `:GeminiShare off|on`.
 function M.share(args)
   if args.args ~= "off" and args.args ~= "on" then
     return notify("Usage: :GeminiShare on|off", "error")
@@ -282,7 +284,7 @@ end
 
 local SHELLS = { "--sh", "--fish", "--tmux" }
 
---- `:GeminiEnv [--sh|--fish|--tmux]`
+--- Implements `:GeminiEnv [--sh|--fish|--tmux]`.
 function M.env(args)
   local form = argument(args) or SHELLS[1]
   if not vim.tbl_contains(SHELLS, form) then
@@ -348,7 +350,7 @@ function M.toggle_old()
   require("gemini-bridge.changes.navigation").toggle_old()
 end
 
---- Asks for a note on the line of the cursor or on the selected lines.
+--- Asks the user for a note on the cursor's line or on the selected lines.
 function M.note()
   local line = vim.api.nvim_win_get_cursor(0)[1]
   local chosen = lines({ range = 0 }) or { line, line }
@@ -358,7 +360,7 @@ end
 
 local ACTIONS = { "install", "remove" }
 
---- `:GeminiExtension install|remove [cli]`
+--- Implements `:GeminiExtension install|remove [cli]`.
 function M.extension(args)
   local action, cli = args.fargs[1], args.fargs[2]
   if not vim.list_contains(ACTIONS, action) or #args.fargs > 2 then

@@ -1,7 +1,7 @@
---- Implements `:checkhealth gemini-bridge` and `:GeminiDoctor`, which find out why a CLI does not connect.
+--- Implements `:checkhealth gemini-bridge` and `:GeminiDoctor`. Both find out why a CLI does not connect.
 local M = {}
 
---- Process id of the CLI that `:GeminiDoctor` was asked about.
+--- Process id that the user has passed to `:GeminiDoctor`.
 ---@type integer?
 local target
 
@@ -26,7 +26,7 @@ function M.check()
   require("gemini-bridge.report.doctor").report(pid)
 end
 
---- Shows the report. The section of the given CLI comes first.
+--- Shows the report. The section of the CLI with this process id comes first.
 ---@param pid? integer Process id of a running CLI.
 function M.doctor(pid)
   target = pid

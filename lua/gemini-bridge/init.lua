@@ -1,10 +1,10 @@
---- The public Lua API.
+--- Defines the public Lua API.
 local M = {}
 
---- Delay after Neovim's start, so that other plugins can finish their own start first.
+--- Delay after the start of Neovim, so that other plugins can start first.
 local AUTOSTART_DELAY_MS = 1000
 
---- Starts the bridge some time after Neovim's start, unless the user has started or stopped it meanwhile.
+--- Starts the bridge after a delay, unless the user has started or stopped the bridge during the delay.
 local function start_when_idle()
   vim.defer_fn(function()
     if not package.loaded["gemini-bridge.host"] then
@@ -13,7 +13,7 @@ local function start_when_idle()
   end, AUTOSTART_DELAY_MS)
 end
 
---- Sets the user's options. Calling it is only necessary to change a default.
+--- Sets the user's options. Only needed to change defaults.
 ---@param opts? gemini_bridge.Config See |gemini-bridge-options|.
 function M.setup(opts)
   if not package.loaded["gemini-bridge.config"] and (opts == nil or vim.deep_equal(opts, {})) then
@@ -23,7 +23,7 @@ function M.setup(opts)
   if #problems > 0 then
     require("gemini-bridge.notify")(table.concat(problems, "; "), "warn")
   end
-  -- Only updates loaded modules: loading them here would slow down Neovim's start.
+  -- Updates only modules that are already loaded. Loading them here would slow down the start of Neovim.
   for _, name in ipairs({ "context.workspace", "context.snapshot_debounce" }) do
     local running = package.loaded["gemini-bridge." .. name]
     if running then
@@ -42,8 +42,8 @@ function M.setup(opts)
   end
 end
 
---- Starts the bridge and returns at once. When the bridge runs, the |User| event GeminiStarted fires. If the start
---- fails, a message is shown.
+--- Starts the bridge and returns immediately. Fires the |User| event GeminiStarted when the bridge runs. Shows a
+--- message if the start fails.
 function M.start()
   require("gemini-bridge.host").start()
 end
@@ -53,7 +53,7 @@ function M.stop()
   require("gemini-bridge.host").stop()
 end
 
---- Stops the bridge and starts it again.
+--- Stops the bridge, and then starts it again.
 function M.restart()
   require("gemini-bridge.host").restart()
 end
@@ -63,13 +63,13 @@ end
 ---@field version? string Version of the plugin.
 ---@field port? integer
 ---@field pid? integer Process id of the Node host.
----@field discovery_file? string The discovery file that the first CLI reads.
+---@field discovery_file? string The discovery file that CLIs read first.
 ---@field workspace string[]
----@field clients gemini_bridge.ClientInfo[] `hooks` is true once a hook of that CLI was received.
+---@field clients gemini_bridge.ClientInfo[] `hooks` is true after the first hook of that CLI.
 ---@field diffs { filePath: string, client: string }[]
 ---@field changes { files: integer, hunks: integer } Number of changes that are neither kept nor undone.
 
---- Returns the last known status of the bridge, without asking the host.
+--- Returns the last known status of the bridge. Does not wait for the host.
 ---@return gemini_bridge.Status
 function M.status()
   local now = require("gemini-bridge.bridge.status").get()
@@ -87,8 +87,8 @@ function M.status()
 end
 
 ---@class gemini_bridge.DecisionOptions
----@field path? string File of the proposal. Default: the proposal in the current window. Without one, asks the user.
----@field force? boolean Accept even if the proposal is stale or the file has unsaved changes.
+---@field path? string File of the proposal. Default: the proposal in the current window, or else the user's choice.
+---@field force? boolean Whether to accept although the proposal is stale or the file has unsaved changes.
 
 --- Accepts a pending proposal with the current text of its buffer.
 ---@param opts? gemini_bridge.DecisionOptions
@@ -123,15 +123,14 @@ end
 ---@field removed integer Lines.
 ---@field hunks integer Number of hunks.
 ---@field ranges gemini_bridge.ChangedRange[] Lines of the hunks.
----@field cli string Name of the CLI that changed the file last.
+---@field cli string Name of the CLI that was the last to change the file.
 
 ---@class gemini_bridge.ChangedRange
----@field first integer Line of the file on disk, 1-based. For a removal, the line above it.
+---@field first integer Line of the file on disk, 1-based. If lines were only removed, the line above them.
 ---@field last integer
----@field conflict boolean Whether the user has edited these lines since. If so, they cannot be undone.
+---@field conflict boolean Whether the user has edited these lines after the CLI. Such a change cannot be undone.
 
---- Returns the files with unreviewed changes of CLIs, that is, changes that are neither kept nor undone yet.
---- Experimental.
+--- Returns the files with unreviewed changes of CLIs: changes that are neither kept nor undone. Experimental.
 ---@return gemini_bridge.ChangedFile[]
 function M.changes()
   return require("gemini-bridge.changes.navigation").list()
@@ -149,14 +148,14 @@ function M.undo(opts)
   require("gemini-bridge.changes.keep_and_undo").undo(opts or {})
 end
 
---- Returns what CLIs have proposed and changed since yesterday in the open directories, grouped by turn, newest first.
+--- Returns the proposals and changes of CLIs since yesterday in the open directories, grouped by turn, newest first.
 --- Waits at most one second for the host. Experimental.
----@return gemini_bridge.HistoryTurn[]? turns nil if there is no host or it does not answer.
+---@return gemini_bridge.HistoryTurn[]? turns nil if no host runs or the host does not answer.
 function M.history()
   return require("gemini-bridge.changes.history.entries").by_turn()
 end
 
---- Shows unreviewed changes, the history or past prompts in a picker, and opens the item that the user chooses.
+--- Shows unreviewed changes, the history or past prompts in a picker. Opens the item that the user chooses.
 --- Experimental.
 ---@param list "changes"|"history"|"prompts"
 ---@param opts? gemini_bridge.PickOptions
@@ -164,7 +163,7 @@ function M.pick(list, opts)
   require("gemini-bridge.pick.pickers").pick(list, opts)
 end
 
---- Opens the CLI's terminal. If it is open already, focuses it; if it has the focus, hides it.
+--- Toggles the CLI's terminal: opens a closed terminal, focuses an open one, and hides a focused one.
 ---@param opts? gemini_bridge.TerminalOptions
 function M.terminal(opts)
   require("gemini-bridge.terminal.open").toggle(opts)
@@ -176,14 +175,14 @@ function M.send(opts)
   require("gemini-bridge.prompt.outbox").send(opts or {})
 end
 
---- Returns a short text for status lines. Empty while the bridge is stopped.
+--- Returns a short text for status lines. Empty if the bridge is stopped.
 ---@return string
 function M.statusline()
   return require("gemini-bridge.report.statusline").text()
 end
 
---- Returns which data the connected CLIs receive now. The field `excluded` names the active file if that file is not
---- shared.
+--- Returns which data the connected CLIs receive now. If the active file is not shared, the field `excluded` names that
+--- file.
 ---@return gemini_bridge.Shared
 function M.shared()
   return require("gemini-bridge.context.consent").shared()

@@ -1,11 +1,12 @@
---- Shows messages to the user under the plugin's name, without a "Press ENTER" prompt.
+--- Shows messages of the plugin to the user, without a "Press ENTER" prompt.
 
---- Prefix of messages that Neovim itself shows. If the user has replaced `vim.notify`, it gets `TITLE` instead.
+--- Prefix of messages that Neovim itself shows. If the user has replaced `vim.notify`, that function gets `TITLE`
+--- instead.
 local NAME = "gemini-bridge: "
 local TITLE = "Gemini"
 
 local HIGHLIGHTS = { error = "ErrorMsg", warn = "WarningMsg" }
---- Messages older than this are not repeated when the user leaves Terminal mode.
+--- Maximum age of a message that is shown again when the user leaves Terminal mode.
 local REPEAT_MAX_AGE_MS = 60000
 
 local SEVERITY = { "debug", "info", "warn", "error" }
@@ -14,27 +15,27 @@ local SEVERITY = { "debug", "info", "warn", "error" }
 ---@field text string
 ---@field level "debug"|"info"|"warn"|"error"
 
---- Messages of this tick that are not shown yet.
+--- Messages of this tick. Shown later.
 ---@type gemini_bridge.Notice[]
 local queue = {}
 
---- Whether `vim.notify` is Neovim's own function. That function shows no title, and asks for ENTER if the message is
---- too long. In Neovim 0.12, its debug info has "?" instead of a file name.
+--- Whether `vim.notify` is Neovim's own function, which shows no title and asks for ENTER after a long message. In
+--- Neovim 0.12, its debug info has "?" instead of a file name.
 ---@return boolean
 local function is_default()
   local source = debug.getinfo(vim.notify, "S").source
   return source == "?" or source:find("vim/[%w_/]*editor%.lua$") ~= nil
 end
 
---- Returns the maximum width of a message that needs no "Press ENTER" prompt, in cells.
+--- Returns the maximum width of a message without a "Press ENTER" prompt (screen cells).
 ---@return integer
 local function room()
   local above = math.max(0, vim.o.cmdheight - 1)
-  -- Counts one cell less for each full line, because its last cell stays empty if a wide character does not fit there.
+  -- The last cell of a full line may stay empty, because a wide character does not fit there. Does not count that cell.
   return above * (vim.o.columns - 1) + vim.v.echospace
 end
 
---- Returns the first characters of a text, as many as fit into a number of screen cells.
+--- Returns the first characters of a text that fit into a number of screen cells.
 ---@param characters string[]
 ---@param cells integer
 ---@return string[]
@@ -56,7 +57,7 @@ local function split(text)
   return vim.fn.split(text, [[\zs]])
 end
 
---- Shortens a text in the middle: the start says what happened, the end what to do.
+--- Shortens a text in the middle, because the start says what happened and the end says what to do.
 ---@param text string
 ---@param cells integer
 ---@return string
@@ -71,8 +72,8 @@ local function fit(text, cells)
   return table.concat(head) .. "…" .. table.concat(tail)
 end
 
---- Returns the lines of a text for the message history. Splits lines that are too long for the screen, unless Neovim
---- itself shortens them, because 'cmdheight' is not 0 and 'shortmess' contains "T".
+--- Returns the lines of a text for the message history. Splits lines that are too long for the screen. If 'cmdheight'
+--- is not 0 and 'shortmess' contains "T", Neovim shortens long lines itself.
 ---@param text string
 ---@return string[]
 local function lines(text)
@@ -95,8 +96,8 @@ local function lines(text)
     :totable()
 end
 
---- Adds a message to the history, line by line. Before each line, redraws to remove the previous one from the screen,
---- because Neovim asks for ENTER if several lines are visible.
+--- Adds a message to the history, line by line. Neovim asks for ENTER if several lines are visible. Therefore a redraw
+--- removes the previous line from the screen.
 ---@param notice gemini_bridge.Notice
 local function record(notice)
   for _, line in ipairs(lines(NAME .. notice.text:gsub("[%z\t]", " "))) do
@@ -118,11 +119,12 @@ local function foremost(notices)
   return found
 end
 
---- Shows one line that stands for several messages. The messages themselves are already in the history.
+--- Shows one line for several messages. All messages are already in the history.
 ---@param notices gemini_bridge.Notice[]
 local function show(notices)
   local notice = foremost(notices)
-  -- The first line says what happened, the last line what to do. The other lines, output of a program, are left out.
+  -- The first line says what happened, and the last line says what to do. The lines between them are output of a
+  -- program.
   local text = notice.text:gsub("\n.*\n", " … "):gsub("%s+", " ")
   local more, width = "", room() - #NAME
   if #notices > 1 then
@@ -136,8 +138,8 @@ local function show(notices)
   vim.api.nvim_echo({ { line, HIGHLIGHTS[notice.level] } }, false, {})
 end
 
---- Shows messages again when the user leaves Terminal mode, because Neovim 0.12 covers them with "-- TERMINAL --" in
---- that mode.
+--- Shows messages again when the user leaves Terminal mode. In Terminal mode, Neovim 0.12 shows "-- TERMINAL --" in
+--- place of messages.
 ---@param notices gemini_bridge.Notice[]
 local function show_after_terminal_mode(notices)
   local deadline = vim.uv.now() + REPEAT_MAX_AGE_MS
@@ -153,7 +155,7 @@ local function show_after_terminal_mode(notices)
   })
 end
 
---- Whether a message would cover an open prompt, or the user's command line would cover the message.
+--- Whether a message and an open prompt or command line would cover each other.
 local function is_asking()
   return vim.api.nvim_get_mode().mode:find("^[cr]") ~= nil
 end
@@ -163,8 +165,8 @@ local function flush()
   if is_own and is_asking() then
     vim.api.nvim_create_autocmd("SafeState", {
       callback = function()
-        -- Schedules `flush` only when it can show messages: a scheduled function makes Neovim fire SafeState again, so
-        -- that scheduling it while a command line is open would repeat endlessly.
+        -- Schedules `flush` only if messages can be shown. Each scheduled function makes Neovim fire SafeState again,
+        -- so that scheduling while a command line is open would never end.
         if is_asking() then
           return
         end
@@ -193,9 +195,9 @@ local function flush()
   end
 end
 
---- Shows a message as soon as Neovim is idle, because an error message shown earlier would abort the running script or
---- RPC request. Never makes Neovim ask for ENTER, because that would block the host. If the text does not fit on the
---- screen, |:messages| shows the rest. The user's own `vim.notify` gets the whole text.
+--- Shows a message when Neovim is idle. If shown earlier, an error message would abort the running script or RPC
+--- request. Never causes a "Press ENTER" prompt, because the prompt would block the host. If the text does not fit on
+--- the screen, |:messages| shows the rest. The user's own `vim.notify` gets the whole text.
 ---@param text string
 ---@param level? "debug"|"info"|"warn"|"error" Default "info".
 return function(text, level)

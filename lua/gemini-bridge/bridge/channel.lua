@@ -1,11 +1,11 @@
---- Sends events to the attached host.
+--- Sends events to the host.
 local config = require("gemini-bridge.config")
 
 local M = {}
 
 local channel ---@type integer?
 
---- Sets the channel of the attached host.
+--- Sets the RPC channel of the host.
 ---@param attached? integer nil if no host is attached.
 function M.set(attached)
   channel = attached
@@ -16,7 +16,7 @@ function M.is_open()
   return channel ~= nil
 end
 
---- Sends an event to the host. Drops the event if there is no host: a new host asks for the current state anyway.
+--- Sends an event to the host. Drops the event if no host is attached, because a new host reads the current state.
 ---@param event string See `events` in src/contract/neovim.ts.
 ---@param payload table
 ---@return boolean sent

@@ -1,5 +1,5 @@
---- Keeps data for the next host: the state that the last host has sent, and the files that the user has written while
---- no host runs.
+--- Keeps data for the next host: the state that the last host has sent, and the files that the user writes while no
+--- host runs.
 local M = {}
 
 local memory ---@type gemini_bridge.Memory?
@@ -12,8 +12,8 @@ function M.remember(new)
   memory = new
 end
 
---- Called when the bridge stops: removes the reviews, which end with the bridge, but keeps the sessions for a later
---- host.
+--- Drops the reviews, because they end with the bridge. Keeps the sessions for the next host. Called when the bridge
+--- stops.
 function M.forget_reviews()
   if memory then
     memory = vim.tbl_extend("force", memory, { diffs = {} })
@@ -25,7 +25,7 @@ function M.get()
   return memory
 end
 
---- Notes the time when a host has ended. A host that failed to start does not change the time.
+--- Records when a running host has ended. Does nothing for a host that failed to start.
 function M.host_ended()
   ended_at = ended_at or vim.uv.now()
 end
@@ -35,15 +35,14 @@ function M.host_runs()
   ended_at = nil
 end
 
---- Adds a file that the user has written while no host runs.
+--- Records a file that the user has written while no host runs.
 ---@param path string
 function M.add_written(path)
   written[path] = true
 end
 
---- Returns the milliseconds since the last running host ended, and the files that the user has written since the last
---- call.
----@return { duration: integer, written: string[] }? absence nil for the first host.
+--- Returns how long no host has run (milliseconds), and the files that the user has written during that time.
+---@return { duration: integer, written: string[] }? absence nil for the first host of this Neovim.
 function M.take_absence()
   local paths = vim.tbl_keys(written)
   written = {}

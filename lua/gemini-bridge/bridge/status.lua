@@ -1,4 +1,4 @@
---- Stores the status that the host sends, so that Lua can read it without asking the host. Fires the `User` events.
+--- Stores the status that the host sends, so that Lua can read it without a request. Fires the `User` events.
 local contract = require("gemini-bridge.bridge.contract")
 local scheduler = require("gemini-bridge.editor.scheduler")
 
@@ -7,7 +7,7 @@ local M = {}
 ---@type gemini_bridge.HostStatus
 local current = { state = "stopped", workspace = {}, clients = {} }
 
---- Port and tokens of the last host. The next host gets the same ones, so that running CLIs and hooks stay connected.
+--- Port and tokens of the last host. The next host reuses them, so that running CLIs and their hooks stay connected.
 ---@type { port?: integer, tokens?: table<string, string> }
 local address = {}
 
@@ -50,10 +50,10 @@ function M.address()
   return address
 end
 
---- Returns the name of a client that the user sees: its own name, or `label` if it reports only the technical name that
---- all instances of its CLI have in common.
+--- Returns the name of a client for the user. Many CLIs report the same technical name in all instances. For these
+--- CLIs, returns `label`.
 ---@param client string Name of the client or of its terminal.
----@param label string Name of the CLI for the user.
+---@param label string Name of the CLI to show to the user.
 ---@return string
 function M.plain(client, label)
   local is_technical = client == contract.CLI_NAME
@@ -63,14 +63,14 @@ function M.plain(client, label)
   return is_technical and label or client
 end
 
---- Returns the name of a connected CLI for the user: the name of its terminal, if known.
+--- Returns the name of a connected CLI for the user. Prefers the name of the CLI's terminal.
 ---@param client gemini_bridge.ClientInfo
 ---@return string
 function M.name(client)
   return client.terminal or M.plain(client.name, client.label)
 end
 
---- Returns the names of the connected CLIs for the user.
+--- Returns the names of the connected CLIs, as shown to the user.
 ---@param activity? "idle"|"working"|"waiting" Only CLIs with this activity.
 ---@return string[]
 function M.names(activity)
@@ -83,7 +83,7 @@ function M.names(activity)
     :totable()
 end
 
---- Sets a new status, and fires the `User` events for the differences.
+--- Stores a new status, and fires `User` events for the differences.
 ---@param new gemini_bridge.HostStatus
 function M.set(new)
   local old = current

@@ -1,4 +1,5 @@
---- Installs the extension in a CLI as a link, by the CLI's own command. Also removes the link, and reads its state.
+--- Installs the plugin's extension in a CLI as a link, with the CLI's own command. Also removes the link and reads its
+--- state.
 local clis = require("gemini-bridge.config.clis")
 local config = require("gemini-bridge.config")
 local notify = require("gemini-bridge.notify")
@@ -6,15 +7,15 @@ local notify = require("gemini-bridge.notify")
 local M = {}
 
 local NAME = "gemini-bridge"
---- Timeout for the CLI's command. A CLI needs some seconds to start.
+--- Timeout for the CLI's command. Starting a CLI takes several seconds.
 local LINK_TIMEOUT_MS = 60000
 
 local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/lua/gemini%-bridge/")
---- The folder of the extension. The CLI that links the extension also runs in this folder: while linking, a CLI with
---- folder trust marks its current directory as trusted, and that must not be a directory of the user.
+--- The folder of the extension, in which the linking CLI also runs. While linking, a CLI with folder trust marks its
+--- current directory as trusted, so the CLI must not run in a directory of the user.
 local folder = root .. "/extension"
 
---- For each kind of CLI: the arguments, and the input, that make it link the extension without asking the user.
+--- Arguments and input with which each kind of CLI links the extension without a question.
 ---@type table<string, { consent: string[], stdin?: string }>
 local KINDS = {
   gemini = { consent = { "--consent" } },
@@ -28,8 +29,8 @@ function M.is_possible(cli)
   return KINDS[cli.like] ~= nil
 end
 
---- Returns the command of `:Gemini` up to the program of the CLI, such as `node gemini.js`. If the command starts
---- another program, returns the program of the CLI's own command.
+--- Returns the command of `:Gemini` up to the CLI's program, such as `node gemini.js`. If the command does not contain
+--- the CLI's program, returns the default program.
 ---@param cli gemini_bridge.Cli
 ---@return string[]
 function M.program(cli)
@@ -59,7 +60,7 @@ local function cli_named(name)
   return cli
 end
 
---- Expands `${NAME:-default}` and `~` at the start of a path, as src/profiles/discovery-paths.ts does.
+--- Expands `${NAME:-default}` and `~` at the start of a path. Must match src/profiles/discovery-paths.ts.
 ---@param path string
 ---@return string
 local function expand(path)
@@ -72,10 +73,10 @@ local function expand(path)
   return vim.startswith(path, "~") and value("HOME", vim.uv.os_homedir()) .. path:sub(2) or path
 end
 
---- Returns where a CLI stores the extension.
+--- Returns the paths at which a CLI stores the extension.
 ---@param cli gemini_bridge.Cli
 ---@return string store Folder of the extension.
----@return string record File of the CLI with the origin of the extension.
+---@return string record The CLI's file that names the origin of the extension.
 local function paths(cli)
   local store = vim.fs.joinpath(expand(cli.home), "extensions", NAME)
   return store, vim.fs.joinpath(store, cli.folder .. "-extension-install.json")
@@ -93,7 +94,7 @@ local function read_json(path)
   return ok and type(content) == "table" and content or nil
 end
 
---- Returns whether a CLI has the extension. "gone" means a link to a folder that no longer contains the extension.
+--- Returns the state of the extension in a CLI. "gone" is a link to a folder that no longer contains the extension.
 ---@param cli gemini_bridge.Cli
 ---@return "installed"|"gone"|"none"
 function M.state(cli)
@@ -106,10 +107,10 @@ function M.state(cli)
   return content.type == "link" and not vim.uv.fs_stat(manifest) and "gone" or "installed"
 end
 
---- Returns why a connected CLI has sent no hook, and what the user can do.
+--- Returns the reason why a connected CLI has sent no hook, and advice for the user.
 ---@param cli gemini_bridge.Cli
 ---@return string reason
----@return boolean is_early Whether the first hook may not have arrived yet.
+---@return boolean is_early Whether the first hook may still arrive.
 function M.missing_hooks(cli)
   if M.state(cli) == "installed" then
     return "it has sent no hook yet; if it started before the extension was installed, start it again", true
@@ -122,7 +123,7 @@ function M.missing_hooks(cli)
   return "it has no hooks", false
 end
 
---- Runs the command `extensions` of the CLI.
+--- Runs the CLI with the subcommand `extensions`.
 ---@param cli gemini_bridge.Cli
 ---@param args string[]
 ---@param done fun(ok: boolean, output: string)
@@ -151,26 +152,27 @@ local function run(cli, args, done)
   end
 end
 
---- Removes a link whose folder is gone. The CLI itself would keep the link, and warn about it at each start.
+--- Removes a link to a folder without the extension. The CLI's own command would keep such a link, and the CLI would
+--- print a warning at each start.
 ---@param cli gemini_bridge.Cli
 ---@return boolean removed
 local function remove_dead_link(cli)
   local store, record = paths(cli)
-  -- Deletes the record of the link, and then the record's folder. That fails if the folder contains other files, which
-  -- are therefore safe.
+  -- Deletes the record, and then the folder of the record. A folder with other files is not deleted, because rmdir
+  -- fails.
   return M.state(cli) == "gone" and vim.uv.fs_unlink(record) ~= nil and vim.uv.fs_rmdir(store) ~= nil
 end
 
---- Makes the CLI link the extension, and tells the user the result. Replaces an earlier link.
+--- Links the extension in a CLI and tells the user the result. Replaces an earlier link.
 ---@param cli gemini_bridge.Cli
 ---@param done? fun()
----@param advice? string What the user must do next, as an additional sentence of the message.
+---@param advice? string Next step for the user. Appended to the message.
 function M.create(cli, done, advice)
   notify(("Linking the extension in %s"):format(cli.label))
   local function create()
     run(cli, vim.list_extend({ "link", folder }, KINDS[cli.like].consent), function(_, output)
-      -- The exit code is not reliable: for a user without an entry in the user database, Gemini CLI links the
-      -- extension, but reports an error.
+      -- The exit code is not reliable: Gemini CLI may link the extension but report an error. This happens if the user
+      -- is not in the user database.
       if M.state(cli) ~= "installed" then
         notify(("The extension was not linked in %s: %s"):format(cli.label, output), "error")
       else
@@ -185,11 +187,11 @@ function M.create(cli, done, advice)
   if M.state(cli) == "none" then
     return create()
   end
-  -- Removes the earlier link first, because a CLI does not link an extension twice.
+  -- A CLI does not link an extension twice, so the earlier link is removed.
   run(cli, { "uninstall", NAME }, create)
 end
 
---- `:GeminiExtension install`: links the extension and tells the user the result.
+--- Implements `:GeminiExtension install`: links the extension and tells the user the result.
 ---@param name string Name of the CLI.
 function M.install(name)
   local cli, problem = cli_named(name)
@@ -199,7 +201,7 @@ function M.install(name)
   M.create(cli, nil, " Restart that CLI to use it.")
 end
 
---- `:GeminiExtension remove`: removes the link and tells the user the result.
+--- Implements `:GeminiExtension remove`: removes the link and tells the user the result.
 ---@param name string Name of the CLI.
 function M.remove(name)
   local cli, problem = cli_named(name)

@@ -1,7 +1,6 @@
---- Before the start of a CLI that needs the extension for its hooks, offers to install the extension.
----
---- Lua decides whether to ask, because the question must be open before `:Gemini` returns. If the question opened
---- later, keys that the user has typed ahead would answer it.
+--- Offers to install the extension before a CLI starts that needs the extension for its hooks. The question must open
+--- before `:Gemini` returns. If it opened later, the user's next keys would answer the question. Therefore Lua decides,
+--- without asking the host.
 local choose = require("gemini-bridge.editor.choose")
 local config = require("gemini-bridge.config")
 local link = require("gemini-bridge.extension.link")
@@ -12,16 +11,15 @@ local M = {}
 
 local INSTALL, NOT_NOW, NEVER = "Install the extension", "Not now", "Never"
 
---- CLIs for which the user has answered "Not now" in this Neovim.
+--- CLIs for which the user has answered "Not now" in this Neovim process.
 ---@type table<string, true>
 local postponed = {}
 
---- Starts of CLIs that wait until the user has answered and the extension is linked: their callbacks, by name of the
---- CLI.
+--- Callbacks of starts that wait for the user's answer and for linking the extension, by name of the CLI.
 ---@type table<string, fun()[]>
 local waiting = {}
 
---- Returns the path of the file that lists the CLIs for which the user has answered "Never", one name per line.
+--- Returns the path of a file that lists the CLIs for which the user has answered "Never", one name per line.
 ---@return string
 local function never_file()
   return vim.fs.joinpath(vim.fn.stdpath("state"), "gemini-bridge", "no-extension")
@@ -44,7 +42,7 @@ local function write_never(names)
   end
 end
 
---- Forgets an earlier answer "Never" or "Not now".
+--- Forgets the user's earlier answer "Never" or "Not now".
 ---@param name string Name of the CLI.
 function M.forget_answer(name)
   postponed[name] = nil
@@ -57,9 +55,9 @@ function M.forget_answer(name)
   end
 end
 
---- Whether a CLI can get hooks and tools only from the extension. The alternative, a file with system defaults, works
---- only for Gemini CLI itself (for derived CLIs, the path of the file is unknown), and only if the user is root (Gemini
---- CLI 0.60 and later ignores a file that other users may change).
+--- Whether a CLI can get hooks and tools only from the extension. The alternative is a file with system defaults. It
+--- works only for Gemini CLI, because the path is not known for derived CLIs. It also works only for root, because
+--- Gemini CLI 0.60 and later ignores a file that other users may change.
 ---@param cli gemini_bridge.Cli
 ---@return boolean
 local function needs_extension(cli)
@@ -87,8 +85,8 @@ local function ask(cli, go)
   end)
 end
 
---- Runs a step. When the step ends, calls `go`, then the callbacks of the other starts of this CLI that were requested
---- during the step.
+--- Runs a step for a CLI. After the step, calls `go` and the callbacks of all starts of this CLI that were added during
+--- the step.
 ---@param step fun(cli: gemini_bridge.Cli, go: fun())
 ---@param cli gemini_bridge.Cli
 ---@param go fun()
@@ -103,9 +101,9 @@ local function run_once(step, cli, go)
   end)
 end
 
---- If necessary, asks the user about the extension or links it (see the option `extension`). Then calls `go`.
+--- Asks the user about the extension, or links the extension, if necessary (option `extension`). Then calls `go`.
 ---@param cli gemini_bridge.Cli
----@param program string Program of the command line that will run.
+---@param program string Program of the CLI's command line.
 ---@param go fun() Called once.
 function M.before_start(cli, program, go)
   local option = config.get().extension

@@ -1,10 +1,10 @@
---- Collects the data that a host receives when it attaches: options, workspace, and state of earlier hosts.
+--- Collects the data that a host receives when it attaches: options, workspace, and the state of the previous host.
 local M = {}
 
---- Id of this Neovim process. Contains the time, because a later process may get the same process id.
+--- Id of this Neovim process. Includes the time, because another process may later get the same process id.
 local INSTANCE = ("%d-%d"):format(vim.fn.getpid(), os.time())
 
---- Returns the fields of a CLI that the host needs. Only terminals use the other fields.
+--- Returns the fields of a CLI that the host needs. Leaves out fields that only terminals use.
 ---@param cli gemini_bridge.Cli
 ---@return gemini_bridge.BootCli
 local function for_host(cli)
@@ -28,8 +28,8 @@ function M.make()
   local server = options.server
   local parent = vim.uv.os_getppid()
   return {
-    -- The process that a CLI in :terminal regards as the editor: the grandparent of its shell (the parent of this
-    -- Neovim). If that grandparent is init, as in a container, the CLI takes the parent of its shell (this Neovim).
+    -- Process id that a CLI in :terminal uses for its editor. The CLI takes the parent of this Neovim. If that parent
+    -- is init, as in a container, the CLI takes this Neovim.
     idePid = parent > 1 and parent or vim.fn.getpid(),
     editorPid = vim.fn.getpid(),
     clis = vim.tbl_map(for_host, require("gemini-bridge.config.clis").all()),

@@ -1,21 +1,21 @@
---- Builds the Node part: installs its packages, and bundles it into one file.
+--- Builds the Node part of the plugin: installs its packages, and bundles the sources into one file.
 local M = {}
 
---- The oldest supported major version of Node.
+--- Oldest supported major version of Node.
 M.MIN_NODE = 20
 
---- Timeout for `node --version`, which may hang if `node` is the wrapper of a version manager.
+--- Timeout for `node --version`. The wrapper of a version manager may hang.
 local VERSION_TIMEOUT_MS = 10000
 
--- Loaded by path, because the plugin is not in 'runtimepath' during its installation.
+-- Uses the path, because the plugin is not in 'runtimepath' during its installation.
 local directory = vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)))
 local bundle = dofile(directory .. "/bundle.lua")
 local root = bundle.root
 
---- File with the hash that package-lock.json had when the packages were installed.
+--- File with the hash of package-lock.json at the time when the packages were installed.
 local packages_stamp = root .. "/node_modules/.gemini-bridge.sha256"
 
---- Whether a build is running. Two runs of `npm ci` in one folder would interfere.
+--- Whether a build is running. Two concurrent runs of `npm ci` in one folder would interfere.
 local running = false
 
 ---@param node string
@@ -24,7 +24,7 @@ local function beside(node)
   return vim.fs.dirname(vim.fn.exepath(node))
 end
 
---- Returns why packages cannot be installed, and what to do.
+--- Returns the reason why packages cannot be installed, and advice for the user.
 ---@param node string The Node program.
 ---@return string? problem
 function M.npm_problem(node)
@@ -36,7 +36,7 @@ end
 --- Determines the version of a Node program.
 ---@param node string
 ---@param answer fun(version?: string, problem?: string) Called on Neovim's main loop with a version such as "20.20.2".
----If the program is not Node, or is too old, called with the problem and what to do.
+---If Node is missing or too old, called with a problem and advice for the user.
 function M.node_version(node, answer)
   if vim.fn.executable(node) == 0 then
     return answer(
@@ -59,7 +59,7 @@ function M.node_version(node, answer)
   end)
 end
 
---- Returns advice for the error code in npm's output.
+--- Returns advice for an error code in the output of npm.
 ---@param output string
 local function npm_hint(output)
   local code = output:match("npm error code (%u+)") or ""
@@ -73,12 +73,12 @@ local function npm_hint(output)
   return "see npm's output above"
 end
 
---- Returns the steps of a build, each with its progress message, its command, and advice for a failure.
+--- Returns the steps of a build. Each step has a progress message, a command, and advice for a failure.
 ---@param node string
 local function steps(node)
   local list = {}
-  -- Installs nothing in a developer's checkout: it already contains the packages for the build, and `npm ci --omit=dev`
-  -- would remove all others.
+  -- In a developer's checkout, the packages for the build are already installed, and `npm ci --omit=dev` would remove
+  -- the packages for development.
   local for_developers = vim.uv.fs_stat(root .. "/node_modules/tap") ~= nil
   if not for_developers and bundle.read(packages_stamp) ~= bundle.hash({ root .. "/package-lock.json" }) then
     list[1] = {
@@ -104,7 +104,7 @@ local function steps(node)
   return list
 end
 
---- Returns the end of a program's output, which usually contains the reason for a failure.
+--- Returns the end of a program's output. The end usually contains the reason for a failure.
 ---@param output string
 local function last_lines(output)
   local lines = vim.split(vim.trim(output), "\n")
@@ -145,10 +145,10 @@ local function run_steps(list, path, progress, done)
   run(1)
 end
 
---- Starts a build and returns at once, because lazy.nvim calls this function in its own loop and must not be blocked.
---- Calls `progress` and `done` on Neovim's main loop.
+--- Starts a build and returns immediately, because lazy.nvim must not be blocked. Calls `progress` and `done` on
+--- Neovim's main loop.
 ---@param progress fun(message: string)
----@param done fun(problem?: string) nil on success, else the problem and what to do.
+---@param done fun(problem?: string) Called with nil on success, otherwise with a problem and advice for the user.
 ---@param node? string The Node program. Default: "node".
 function M.run(progress, done, node)
   node = node or "node"

@@ -1,5 +1,4 @@
---- Builds the Node part (`:GeminiBuild`). When the user starts to use the bridge, offers a build or a restart if one is
---- necessary.
+--- Builds the Node part (`:GeminiBuild`). When the user starts the bridge, offers a build or a restart if necessary.
 local bundle = require("gemini-bridge.host.bundle")
 local choose = require("gemini-bridge.editor.choose")
 local config = require("gemini-bridge.config")
@@ -15,12 +14,12 @@ local QUESTIONS = {
 local BUILD = { "Build and continue", "Not now" }
 local RESTART = { "Restart and continue", "Not now" }
 
---- The last build for which the user was offered a restart.
+--- The build for which the user was last offered a restart.
 local offered ---@type string?
 
---- Builds in the background. Reports each step, and a failure if there is one, to the user.
----@param done? fun() Called after the build. Default: restarts a running bridge, or starts the bridge if its
----start failed because the Node part was not built.
+--- Builds in the background. Shows each step to the user, and the reason if the build fails.
+---@param done? fun() Called after the build. Default: restart a running bridge, or start a bridge that failed
+---because of the missing build.
 function M.rebuild(done)
   local build = require("gemini-bridge.host.build")
   local was_missed = status.get().error ~= nil and status.get().error == bundle.problem()
@@ -54,8 +53,10 @@ local function offer_build(state, go)
   end)
 end
 
---- Calls `go` if the Node part is built. Otherwise asks the user whether to build it, and calls `go` after the build.
----@param go fun() Also called if there is no user to ask, as in a script. The start then reports what is missing.
+--- Calls `go` if the Node part is built. Otherwise asks the user whether to build the Node part, and calls `go` after
+--- the build.
+---@param go fun() Also called without a build if no user interface is attached, as in a script. The start then
+---reports the problem.
 function M.build(go)
   local state = bundle.state()
   if state == "current" or bundle.is_release or #vim.api.nvim_list_uis() == 0 then
@@ -64,8 +65,8 @@ function M.build(go)
   offer_build(state, go)
 end
 
---- Calls `go`. If the running bridge is older than the latest build, first asks whether to restart the bridge, but only
---- once for each build.
+--- Calls `go`. If the running bridge is older than the latest build, first asks the user whether to restart the bridge.
+--- Asks only once for each build.
 ---@param go fun()
 function M.restart(go)
   local running = status.get().build

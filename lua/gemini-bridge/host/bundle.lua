@@ -1,18 +1,18 @@
---- Checks that the bundled Node part exists and was built from the current sources.
+--- Checks that the bundle of the Node part exists and was built from the current sources.
 local M = {}
 
 local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/lua/gemini%-bridge/")
 
---- The bundle, and a file with the hash of its sources.
+--- The bundle, and the stamp: a file with the hash of the bundle's sources.
 local bundle = root .. "/dist/gemini-bridge.cjs"
 local stamp = root .. "/dist/sources.sha256"
 
---- Added to the modification time that the stamp gets, because the system may round the time down.
+--- Added to the modification time of the stamp. The file system may round times down.
 local TIME_PRECISION_S = 0.001
 
 ---@alias gemini_bridge.BundleState "missing"|"stale"|"current"
 
---- The folder of the plugin, and whether the plugin is a release: a release contains the bundle, but no sources.
+--- The folder of the plugin, and whether the plugin is a release. A release contains the bundle but no sources.
 M.root = root
 M.is_release = vim.uv.fs_stat(root .. "/src") == nil
 
@@ -58,9 +58,9 @@ local function written(path)
   return found and found.mtime.sec + found.mtime.nsec / 1e9 or 0
 end
 
---- Determines the state of the bundle. Compares modification times first, because hashing the sources takes some
---- milliseconds. Sources that are newer than the stamp may still be unchanged, for example after a checkout. If so,
---- updates the time of the stamp, so that the sources are not hashed again.
+--- Determines the state of the bundle. Hashing the sources takes some milliseconds, so modification times are compared
+--- first. Sources may be newer than the stamp but unchanged, for example after a checkout. Then the time of the stamp
+--- is updated, to avoid hashing the next time.
 ---@return gemini_bridge.BundleState
 local function look()
   if not vim.uv.fs_stat(bundle) then
@@ -76,15 +76,16 @@ local function look()
   elseif M.built() ~= M.hash(paths) then
     return "stale"
   end
-  -- Sets the stamp to the time of the newest source, not to the current time, because a source that was written during
-  -- this check must stay newer than the stamp.
+  -- A source that is written during this check must stay newer than the stamp. Therefore the stamp gets the time of the
+  -- newest source, not the current time.
   vim.uv.fs_utime(stamp, newest + TIME_PRECISION_S, newest + TIME_PRECISION_S)
   return "current"
 end
 
 local known ---@type gemini_bridge.BundleState?
 
---- Returns the state of the bundle. Cached until the next iteration of the event loop, because a start needs it twice.
+--- Returns the state of the bundle. The state is cached until the next iteration of the event loop, because a start
+--- reads it twice.
 ---@return gemini_bridge.BundleState
 function M.state()
   if not known then
@@ -102,7 +103,7 @@ function M.built()
   return vim.trim(M.read(stamp))
 end
 
---- Returns why the bridge cannot be started, and what to do.
+--- Returns the reason why the bridge cannot start, and advice for the user.
 ---@return string? problem
 function M.problem()
   local state = M.state()

@@ -1,15 +1,15 @@
 --- Sets the environment variables by which CLIs in this Neovim find the bridge.
 local M = {}
 
---- The previous value of each variable; `false` if it was not set.
+--- The original value of each variable. `false` if the variable was not set.
 ---@type table<string, string|false>
 local before = {}
 
---- Variables that only CLIs get, in addition to Neovim's environment.
+--- Variables that are set only for CLIs.
 ---@type table<string, string>
 local clis = {}
 
---- Arguments that `:Gemini` adds for a CLI, by name of the CLI.
+--- Arguments that `:Gemini` adds to the command line of a CLI, by name of the CLI.
 ---@type table<string, string[]>
 local arguments = {}
 
@@ -24,7 +24,7 @@ local function remember(name)
   end
 end
 
---- Called when the bridge runs: sets and removes environment variables as the host requests. `M.restore` reverts this.
+--- Sets and removes environment variables as the host requests. `M.restore` reverts these changes.
 ---@param params gemini_bridge.calls.set_environment
 function M.set(params)
   clis, arguments, variables = params.clis, params.arguments, params.variables
@@ -40,7 +40,7 @@ end
 
 local LOOPBACK = { "127.0.0.1", "localhost" }
 
---- Adds the local hosts to a list for NO_PROXY.
+--- Adds 127.0.0.1 and localhost to a value of NO_PROXY.
 ---@param value? string
 ---@return string
 local function with_loopback(value)
@@ -56,8 +56,8 @@ local function with_loopback(value)
   return table.concat(hosts, ",")
 end
 
---- Returns the variables for CLIs on this machine, in addition to Neovim's own environment. These variables let a CLI
---- reach 127.0.0.1 even with a proxy or in a container.
+--- Returns the variables for CLIs on this machine, in addition to Neovim's own environment. With these variables, a CLI
+--- reaches 127.0.0.1 even with a proxy or in a container.
 ---@param own? table<string, string> The user's variables, which take precedence.
 ---@return table<string, string>
 function M.of_clis(own)
@@ -66,7 +66,7 @@ function M.of_clis(own)
     return own[name] or vim.env[name]
   end
   return vim.tbl_extend("force", clis, own, {
-    -- Sets both spellings, because some clients read only the first, others only the second.
+    -- Some clients read only the upper-case name, others only the lower-case name.
     NO_PROXY = with_loopback(value("NO_PROXY") or value("no_proxy")),
     no_proxy = with_loopback(value("no_proxy") or value("NO_PROXY")),
   })
@@ -80,7 +80,7 @@ function M.arguments(cli)
 end
 
 --- Returns the variables that `:Gemini` sets for a CLI while the bridge runs. Leaves out variables that the user has
---- set.
+--- already set in Neovim's environment.
 ---@param cli string
 ---@return table<string, string>
 function M.variables(cli)
@@ -93,8 +93,8 @@ function M.variables(cli)
   return found
 end
 
---- Returns the variables that the running bridge has set or removed, with their current values. "" stands for a removed
---- variable.
+--- Returns the current values of the variables that the running bridge has set or removed. A removed variable has the
+--- value "".
 ---@return table<string, string>
 function M.of_bridge()
   local values = {}
@@ -104,7 +104,7 @@ function M.of_bridge()
   return values
 end
 
---- Restores the previous values. Idempotent.
+--- Restores the original values. Idempotent.
 function M.restore()
   for name, value in pairs(before) do
     vim.env[name] = value or nil

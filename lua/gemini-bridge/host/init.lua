@@ -3,21 +3,22 @@ local lifecycle = require("gemini-bridge.host.lifecycle")
 
 local M = {}
 
---- Starts the bridge. Returns at once. A running bridge only writes its discovery files again.
+--- Starts the bridge and returns immediately. If the bridge is already running, only writes the discovery files again.
 function M.start()
   lifecycle.start()
-  -- Loads the module for the host's calls while Node is still starting, so that the first call need not wait for it.
+  -- Loads the module for the host's calls while Node is starting. Otherwise the first call would have to wait for the
+  -- loading.
   vim.schedule(function()
     require("gemini-bridge.host.rpc")
   end)
 end
 
---- Stops the bridge, or cancels its start. Returns at once.
+--- Stops the bridge, or cancels a start. Returns immediately.
 function M.stop()
   lifecycle.stop()
 end
 
---- Stops the bridge and starts it again as soon as it has ended.
+--- Stops the bridge, and starts it again after the old host has ended.
 function M.restart()
   M.stop()
   M.start()

@@ -10,35 +10,34 @@ local M = {}
 local MAX_RESTARTS = 5
 --- Delay before the first restart. Doubles with each further restart.
 local FIRST_DELAY_MS = 100
---- A host that has run for this time counts as healthy: if it ends, restarts are counted from 0 again.
+--- Time after which a running host counts as healthy. The number of restarts is then reset.
 local HEALTHY_AFTER_MS = 60000
---- Time for a host to end by itself before it is killed.
+--- Time for a host to exit before it is killed.
 local STOP_TIMEOUT_MS = 1500
 
 ---@class gemini_bridge.Host
----@field start integer Number of the start. The shared host serves several starts in turn.
----@field job? integer Job of the private process.
----@field unwatch? fun() Stops polling the shared host, whose end fires no event.
+---@field start integer Number of the start. A shared host can serve several starts, one after the other.
+---@field job? integer Job of the private Node process.
+---@field unwatch? fun() Stops polling the shared host. No event fires when the shared host ends.
 ---@field stopping boolean Whether a stop was requested.
----@field started_at number Milliseconds.
+---@field started_at number Time of the start (milliseconds).
 
 ---@type gemini_bridge.Host?
 local host
 local starts = 0
 local restarts = 0
---- Whether a start was requested while the previous host was ending.
+--- Whether to start again when the previous host has ended.
 local start_again = false
 
---- Maximum size of a discovery file. A larger file is not from this plugin.
+--- Maximum size of a discovery file of this plugin. Larger files are not read.
 local MAX_SIZE_BYTES = 1000000
 
---- Whether a discovery file belongs to this bridge, that is, contains one of its tokens. A file without a process id in
---- its name may belong to another editor.
+--- Whether a discovery file contains one of the bridge's tokens. If not, another editor may have written the file.
 ---@param path string
 ---@return boolean
 local function is_ours(path)
   local found = vim.uv.fs_lstat(path)
-  -- Checks the type, because reading a named pipe would block forever.
+  -- Checks the type first, because opening a named pipe would block forever.
   local file = found and found.type == "file" and found.size <= MAX_SIZE_BYTES and io.open(path, "rb")
   if not file then
     return false
@@ -50,27 +49,27 @@ local function is_ours(path)
   end)
 end
 
---- Deletes the discovery files of a host that can no longer delete them itself. Idempotent.
+--- Deletes the discovery files of a host that has ended or was killed. Idempotent.
 local function remove_discovery_files()
   for _, path in ipairs(status.get().discoveryFiles or {}) do
     if is_ours(path) then
       vim.uv.fs_unlink(path)
     end
-    -- Removes the temporary file that is left if the host was killed while writing the discovery file.
+    -- Deletes the temporary file that remains if the host was killed during a write.
     vim.uv.fs_unlink(vim.fs.joinpath(vim.fs.dirname(path), ("." .. vim.fs.basename(path) .. ".tmp")))
   end
 end
 
---- Called when the host has ended: saves the texts of undelivered prompts. Idempotent.
+--- Saves the texts of undelivered prompts when the host has ended. Idempotent.
 local function abandon_prompts()
-  -- If the module is not loaded, there are no prompts.
+  -- If the module was never loaded, there are no prompts.
   local outbox = package.loaded["gemini-bridge.prompt.outbox"]
   if outbox then
     outbox.abandon()
   end
 end
 
---- Removes everything that must not outlive a host. Idempotent.
+--- Removes everything that must not exist without a host. Idempotent.
 local function clean_up()
   remove_discovery_files()
   require("gemini-bridge.host.environment").restore()
@@ -78,7 +77,7 @@ local function clean_up()
   abandon_prompts()
 end
 
---- Cleans up when the bridge has stopped and is not restarted automatically.
+--- Cleans up after the bridge has stopped, if there is no automatic restart.
 ---@param problem? string
 local function stopped(problem)
   require("gemini-bridge.review.requests").close_all("stopped")
@@ -89,7 +88,7 @@ local function stopped(problem)
   require("gemini-bridge.context.snapshot_debounce").untrack()
   require("gemini-bridge.changes.changes").clear()
   require("gemini-bridge.model.published_diagnostics").untrack()
-  -- If the module is not loaded, there is nothing to close.
+  -- If the module was never loaded, there is nothing to close.
   if package.loaded["gemini-bridge.model"] then
     require("gemini-bridge.model").close()
   end
@@ -126,7 +125,7 @@ local function recover(last, ended, reason)
   local waiting = { state = "starting", workspace = {}, clients = {} }
   status.set(waiting)
   vim.defer_fn(function()
-    -- If the status has been replaced, the user has stopped or restarted the bridge meanwhile.
+    -- A different status means that the user has stopped or restarted the bridge during the delay.
     if status.get() == waiting then
       M.spawn()
     end
@@ -148,7 +147,7 @@ local function on_end(ended, reason)
   local last = status.get()
   clean_up()
   if vim.v.exiting ~= vim.NIL then
-    -- Neovim is exiting, and so has ended the host's process: this is no crash.
+    -- Neovim ends the host's process on exit. This is not a crash.
     return
   end
   if not ended.stopping then
@@ -161,7 +160,7 @@ local function on_end(ended, reason)
   end
 end
 
---- Starts a host, which reports its status later.
+--- Starts a host. The host reports its status later.
 function M.spawn()
   starts = starts + 1
   local this = { start = starts, stopping = false, started_at = vim.uv.now() }
@@ -175,7 +174,7 @@ function M.spawn()
   host = this
 end
 
---- Starts the bridge. Returns at once. A running bridge only writes its discovery files again.
+--- Starts the bridge and returns immediately. If the bridge is already running, only writes the discovery files again.
 function M.start()
   if host and host.stopping then
     start_again = true
@@ -193,12 +192,12 @@ function M.start()
   require("gemini-bridge.context.snapshot_debounce").track()
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = vim.api.nvim_create_augroup("gemini-bridge.host", {}),
-    -- Cleans up in any case, because a host that hangs cannot remove its discovery files itself.
+    -- Deletes the discovery files even if the host hangs and cannot delete them itself.
     callback = clean_up,
   })
 end
 
---- Stops the bridge, or cancels its start. Returns at once.
+--- Stops the bridge, or cancels a start. Returns immediately.
 function M.stop()
   start_again = false
   if not host then
@@ -227,14 +226,14 @@ function M.stop()
   end, STOP_TIMEOUT_MS)
 end
 
---- Whether a start is the latest one. The caller refuses calls that belong to earlier starts.
+--- Whether a start is the latest start. Calls for earlier starts must be refused.
 ---@param start integer
 ---@return boolean
 function M.is_current(start)
   return host ~= nil and host.start == start
 end
 
---- Called when a host has attached. Raises an error if the bridge was stopped meanwhile.
+--- Handles a host that attaches: returns the boot data. Raises an error if the bridge was stopped before.
 ---@param params gemini_bridge.calls.attach
 function M.attached(params)
   if host and host.stopping then
@@ -258,7 +257,7 @@ end
 ---@param new gemini_bridge.HostStatus
 function M.on_status(new)
   if new.state ~= "stopped" then
-    -- After a stop was requested, the host may still report that it is starting or running: the state stays "stopping".
+    -- A host that was asked to stop may still report "starting" or "running". Ignores such a state.
     new.state = host and host.stopping and "stopping" or new.state
     local is_new = new.state == "running" and status.get().state ~= "running"
     status.set(new)
@@ -275,7 +274,7 @@ function M.on_status(new)
     return
   end
   host.stopping = true
-  -- The state becomes "stopped" only after the cleanup in `on_end`, which for a private host runs when its process
+  -- The state becomes "stopped" after the cleanup in `on_end`. For a private host, `on_end` runs when the process
   -- exits.
   status.set(vim.tbl_extend("force", status.get(), { state = "stopping", error = new.error }))
   if not host.job then

@@ -1,25 +1,25 @@
---- Starts the host: in a private Node process, or in Neovim's standard Node host (`host = "shared"`).
+--- Starts the host in a private Node process, or in Neovim's standard Node host (`host = "shared"`).
 local bundle = require("gemini-bridge.host.bundle")
 local config = require("gemini-bridge.config")
 
 local M = {}
 
---- Maximum number of lines of standard error that are kept, to report why a process ended.
+--- Maximum number of lines of standard error to keep. The lines are used to report why a process ended.
 local MAX_STDERR_LINES = 40
 
---- Polling interval for the standard host.
+--- Interval for polling whether the standard Node host is running.
 local WATCH_INTERVAL_MS = 500
 
---- The file that both kinds of host load: the entry of the remote plugin.
+--- The file that both kinds of host load: the entry of the Node remote plugin.
 local entry = bundle.root .. "/rplugin/node/gemini-bridge/index.js"
 
---- Returns in a few words why a process ended.
----@param code integer Exit code; 128 plus the number of the signal for a killed process.
+--- Returns the reason why a process ended, in a few words.
+---@param code integer Exit code. For a killed process, 128 plus the number of the signal.
 ---@param stderr string[]
 ---@return string
 local function exit_reason(code, stderr)
   for _, line in ipairs(stderr) do
-    -- Returns this line, because V8 prints only addresses after it.
+    -- V8 prints only addresses after this line.
     if vim.startswith(line, "FATAL ERROR") then
       return line
     end
@@ -44,9 +44,9 @@ local function spawn_private(on_exit)
   local node = config.get().node
   local ok, job = pcall(vim.fn.jobstart, { node, entry }, {
     rpc = true,
-    -- Not Neovim's current directory, because it may have been deleted, and Node cannot start in a deleted directory.
+    -- Neovim's current directory may have been deleted, and Node cannot start in a deleted directory.
     cwd = bundle.root,
-    -- Makes glibc return freed memory to the system. Otherwise a review of 10 MB would leave 50 MB behind. Other C
+    -- Makes glibc return freed memory to the system. Otherwise a review of 10 MB would leave 50 MB allocated. Other C
     -- libraries ignore these variables.
     env = { MALLOC_ARENA_MAX = "1", MALLOC_MMAP_THRESHOLD_ = "131072" },
     on_stderr = function(_, lines)
@@ -62,14 +62,14 @@ local function spawn_private(on_exit)
   if ok and job > 0 then
     return job
   end
-  -- The advice comes last, because a narrow window shows only the start and the end of a message.
+  -- The advice is at the end, because a narrow window shows only the start and the end of a message.
   return nil, ("cannot run %s; set the option node, or install Node 20 or later"):format(node)
 end
 
 ---@param start integer
 ---@return string? problem
 local function spawn_shared(start)
-  -- Calls the function without checking exists(): Neovim defines the function only when it is first called.
+  -- Does not check exists(), because Neovim defines the function only at the first call.
   local ok, err = pcall(vim.fn.GeminiBridgeStart, start)
   if not ok and tostring(err):find("E117", 1, true) then
     return "host = 'shared' needs the npm package neovim, :UpdateRemotePlugins and a restart; see :GeminiDoctor"
@@ -79,7 +79,7 @@ local function spawn_shared(start)
   end
 end
 
---- Polls whether the standard host is running, because its end fires no event.
+--- Polls whether the standard Node host is running. Needed, because no event fires when that host ends.
 ---@param pid integer
 ---@param on_exit fun() Called once.
 ---@return fun() stop Idempotent.
@@ -91,7 +91,8 @@ function M.watch(pid, on_exit)
     end
   end
   timer:start(WATCH_INTERVAL_MS, WATCH_INTERVAL_MS, function()
-    -- Any error means that the host has ended, even EPERM: the process id then belongs to a process of another user.
+    -- Each error means that the host has ended. With EPERM, the process id already belongs to a process of another
+    -- user.
     if vim.uv.kill(pid, 0) ~= 0 then
       stop()
       vim.schedule(on_exit)
@@ -100,11 +101,11 @@ function M.watch(pid, on_exit)
   return stop
 end
 
---- Starts a host, which then attaches by itself.
----@param start integer Number of the start, which the standard host sends with each call.
----@param on_exit fun(reason: string) Called once when a private process ends. See `M.watch` for the standard host.
+--- Starts a host. The host attaches to Neovim by itself.
+---@param start integer Number of the start. The standard Node host sends the number with each call.
+---@param on_exit fun(reason: string) Called once when a private process ends. Never called for the standard Node host.
 ---@return integer? job The job of a private process.
----@return string? problem Why the host could not be started, as a sentence.
+---@return string? problem The reason why the host could not start, as a sentence.
 function M.spawn(start, on_exit)
   local problem = bundle.problem()
   if problem then

@@ -1,4 +1,4 @@
---- Handles the calls of the Node host: the Lua side of src/contract/neovim.ts.
+--- Handles the calls of the Node host. The other side is src/contract/neovim.ts.
 local changes = require("gemini-bridge.changes.changes")
 local snapshot_debounce = require("gemini-bridge.context.snapshot_debounce")
 local contract = require("gemini-bridge.bridge.contract")
@@ -16,7 +16,7 @@ local turns = require("gemini-bridge.turns.turns")
 
 local M = {}
 
---- Returns a function that loads its module only when it is called.
+--- Returns a function that loads a module at the first call, and then calls a function of that module.
 ---@param module string
 ---@param name string Name of the function.
 ---@return fun(params: table): any
@@ -26,7 +26,7 @@ local function lazy(module, name)
   end
 end
 
---- The function that handles each call, by name of the call.
+--- The handler of each call, by name of the call.
 ---@type table<string, fun(params: table): any>
 local calls = {
   attach = lifecycle.attached,
@@ -68,8 +68,7 @@ local calls = {
   screen_type = lazy("prompt.screen", "type"),
 }
 
---- Removes null values, which stand for undefined values in Node. In Lua, they would be `vim.NIL`, which counts as
---- true.
+--- Removes null values, which mean undefined in Node. Lua would receive null as `vim.NIL`, which is true in conditions.
 ---@param value any
 ---@return any
 local function without_nulls(value)
@@ -85,11 +84,10 @@ local function without_nulls(value)
   return value
 end
 
---- Runs one call of the host. Returns an error instead of raising it, because a raised error would be lost or shown as
---- a traceback.
+--- Runs one call of the host. Returns errors, because a raised error would be lost or shown as a traceback.
 ---@param name string
 ---@param params table
----@param start? integer Number of the start that the host serves. Omitted by a private host, which serves only one.
+---@param start? integer Number of the start that the host serves. nil for a private host, which serves only one start.
 ---@return { result?: any, error?: string }
 function M.call(name, params, start)
   if start and not lifecycle.is_current(start) then
@@ -107,7 +105,7 @@ function M.call(name, params, start)
   end
   local ok, result = pcall(call, params)
   if ok then
-    -- Replaces nil by `vim.NIL`. With nil, this table would be empty, and would reach Node as a list.
+    -- Uses `vim.NIL` for nil. With nil, the table would be empty, and Node would receive a list.
     return { result = result == nil and vim.NIL or result }
   end
   return { error = scheduler.reason(result) }

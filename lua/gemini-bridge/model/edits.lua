@@ -58,7 +58,7 @@ local function has_changed(file, buf)
   return file.since ~= nil and is_newer(file.path, file.since)
 end
 
---- Returns the buffer of a file. Raises an error with the reason if the file must not be edited now.
+--- Raises an error with the reason if a file must not be edited now. Otherwise returns the buffer of the file.
 ---@param file gemini_bridge.FileEdits
 ---@return integer buf
 local function check(file)

@@ -1,19 +1,19 @@
---- Completes prompts: files after `@`, otherwise words of the open buffers.
+--- Completes prompts: file names after `@`, otherwise words of the open buffers.
 local M = {}
 
---- Maximum number of offered matches, and of searched files.
+--- Maximum number of matches to offer, and maximum number of files to search.
 local MAX_MATCHES, MAX_FILES = 200, 50000
 --- Timeout for listing the files of a project.
 local LIST_TIMEOUT_MS = 2000
 
---- Lists the files below a directory that git tracks or does not ignore. If git cannot list them, lists only the
---- entries of the folder with which `lead` begins. Paths are relative to the directory.
+--- Lists the files of a git repository below a directory, without ignored files. If git fails, lists the folder at the
+--- start of `lead`. Paths are relative to the directory.
 ---@param directory string
 ---@param lead string
 ---@return string[]
 local function files(directory, lead)
-  -- Prevents git from running programs that the repository configures: a file system monitor, or a transport that
-  -- fetches missing objects.
+  -- A repository can configure programs that git runs: a file system monitor, and a transport for missing objects.
+  -- These settings prevent both.
   local git = { "git", "-C", directory, "-c", "core.fsmonitor=false", "ls-files", "-z" }
   vim.list_extend(git, { "--cached", "--others", "--exclude-standard" })
   local env = { GIT_ALLOW_PROTOCOL = "none", GIT_NO_LAZY_FETCH = "1", GIT_OPTIONAL_LOCKS = "0" }
@@ -55,11 +55,11 @@ end
 --- For 'omnifunc', see |complete-functions|.
 ---@param findstart integer 1 or 0.
 ---@param base string
----@return integer|string[] # A 0-based column, or the matches.
+---@return integer|string[] # With `findstart` 1, the 0-based start column of the word, otherwise the matches.
 function M.omnifunc(findstart, base)
   if findstart == 1 then
     local before = vim.api.nvim_get_current_line():sub(1, vim.api.nvim_win_get_cursor(0)[2])
-    -- A reference ends at a blank without a backslash before it.
+    -- A blank ends a reference, unless a backslash precedes the blank.
     local masked = before:gsub("\\.", "__")
     return (masked:find("@[^%s@]*$") or masked:find("[%w_\128-\255]*$")) - 1
   elseif base:sub(1, 1) ~= "@" then

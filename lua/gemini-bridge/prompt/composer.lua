@@ -1,4 +1,5 @@
---- Implements `:GeminiPrompt`: a buffer for writing a prompt. `:w` sends the text, `:q` keeps the text as a draft.
+--- Implements `:GeminiPrompt`: a buffer in which the user writes a prompt. `:w` sends the text. `:q` keeps the text as
+--- a draft.
 local history = require("gemini-bridge.prompt.history")
 local notify = require("gemini-bridge.notify")
 local focus = require("gemini-bridge.editor.focus_and_mode")
@@ -63,7 +64,7 @@ local function create()
       vim.api.nvim_del_augroup_by_id(group)
     end,
   })
-  -- Saves the text before |:bdelete| removes it.
+  -- |:bdelete| removes the text of the buffer, so the draft is saved before.
   vim.api.nvim_create_autocmd("BufUnload", {
     group = group,
     buffer = buf,
@@ -71,16 +72,17 @@ local function create()
       history.add(text_of(buf) or "")
     end,
   })
-  -- Replaces the built-in ZZ, because a write counts as the user's own only if it comes from a command line.
+  -- A write counts as the user's decision only if it comes from a command line. The built-in ZZ does not use a command
+  -- line.
   vim.keymap.set("n", "ZZ", "<Cmd>xit<CR>", { buffer = buf, desc = "Send the prompt" })
-  -- Marks the draft as unmodified, because it must not prevent Neovim from exiting.
+  -- An unsent draft must not prevent Neovim from exiting, so the buffer is marked as unmodified.
   vim.api.nvim_create_autocmd("ExitPre", {
     group = group,
     callback = function()
       vim.bo[buf].modified = false
     end,
   })
-  local draft = "" -- If a signal ends Neovim, the buffer is unloaded before VimLeavePre.
+  local draft = "" -- A signal that ends Neovim unloads the buffer before VimLeavePre.
   vim.api.nvim_buf_attach(buf, false, {
     on_lines = function()
       draft = text_of(buf) or ""
@@ -95,7 +97,7 @@ local function create()
   return buf
 end
 
---- Goes to the window of the prompt, or opens it at the bottom.
+--- Focuses the prompt's window. Opens the window at the bottom if necessary.
 ---@return integer buf
 local function show()
   focus.end_visual()
@@ -107,7 +109,7 @@ local function show()
   buf = buf > 0 and buf or create()
   local win = vim.fn.win_findbuf(buf)[1]
   if not win or vim.api.nvim_win_get_tabpage(win) ~= vim.api.nvim_get_current_tabpage() then
-    -- Relative to the editor (`win = -1`), because the current window may be a float.
+    -- The current window may be a float, so the position is relative to the editor (`win = -1`).
     win = window.open(buf, { split = "below", win = -1, height = HEIGHT_LINES })
     window.make_plain(win)
   end
@@ -115,7 +117,7 @@ local function show()
   return buf
 end
 
---- Adds text below the draft, and moves the cursor to the end of the text.
+--- Appends text to the draft, and moves the cursor to the end.
 ---@param buf integer
 ---@param text string
 local function add(buf, text)
@@ -125,9 +127,9 @@ local function add(buf, text)
   vim.api.nvim_win_set_cursor(0, { last, #vim.api.nvim_buf_get_lines(buf, last - 1, last, false)[1] })
 end
 
---- Opens the prompt. If `lines` is given, adds a reference to these lines of the current buffer to the draft. If `text`
---- is given, adds this text after that.
----@param opts { text?: string, lines?: [integer, integer] } First and last line, 1-based.
+--- Opens the prompt. Appends a reference to the lines `lines` of the current buffer, and then the text `text`, to the
+--- draft.
+---@param opts { text?: string, lines?: [integer, integer] } `lines`: first and last line, 1-based.
 function M.open(opts)
   local parts = {}
   if opts.lines then
@@ -145,7 +147,7 @@ function M.open(opts)
   end
 end
 
---- Opens the prompt with a text. Moves the current draft to the prompt history.
+--- Opens the prompt with a given text. The previous draft goes to the prompt history.
 ---@param text string
 function M.restore(text)
   local buf = show()

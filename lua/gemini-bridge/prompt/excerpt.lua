@@ -1,25 +1,25 @@
---- Creates excerpts of buffers that the CLI cannot read as files: scratch buffers and terminals.
+--- Creates excerpts of buffers that a CLI cannot read as files: scratch buffers and terminals.
 local M = {}
 
---- Maximum number of lines of an excerpt, and maximum number of bytes. Excerpts contain only whole lines.
+--- Maximum number of lines and bytes of an excerpt. Lines are never cut in half.
 local MAX_LINES, MAX_BYTES = 1000, 64 * 1024
 
---- Maximum number of lines of a shell's prompt. If there are more lines from the start of the last prompt on, they
---- contain the output of a command that is running.
+--- Maximum number of lines of a shell's prompt. More lines after the start of the last prompt are the output of a
+--- running command.
 local MAX_PROMPT_LINES = 2
 
 --- A text from a buffer.
 ---@class gemini_bridge.Excerpt
 ---@field lines string[]
----@field language string Language of the code fence; may be empty.
+---@field language string Language of the code block, or "".
 ---@field title? string Name of the buffer or terminal.
 ---@field left_out integer Number of lines that did not fit.
 
 ---@param buf integer
 ---@param first integer 1-based.
 ---@param last integer
----@param keep_end boolean Whether lines that do not fit are left out at the start, not at the end.
----@return gemini_bridge.Excerpt? # nil without text.
+---@param keep_end boolean Whether the end of a long text is kept instead of the start.
+---@return gemini_bridge.Excerpt? # nil if there is no text.
 local function cut(buf, first, last, keep_end)
   local wanted = last - first + 1
   if keep_end then
@@ -40,9 +40,9 @@ local function cut(buf, first, last, keep_end)
   return { lines = lines, language = "", left_out = wanted - #lines }
 end
 
---- Returns the text of a buffer, or some of its lines.
+--- Returns an excerpt of a buffer, or of some of its lines.
 ---@param buf integer
----@param lines? [integer, integer] First and last, 1-based.
+---@param lines? [integer, integer] First and last line, 1-based.
 ---@return gemini_bridge.Excerpt?
 function M.of_buffer(buf, lines)
   local first, last = unpack(lines or { 1, vim.api.nvim_buf_line_count(buf) })
@@ -55,10 +55,10 @@ function M.of_buffer(buf, lines)
   return found
 end
 
---- Returns the lines where a shell's prompt starts. Neovim 0.11 and later marks them if the shell reports them (OSC
---- 133;A).
+--- Returns the lines at which a shell's prompt starts. Neovim 0.11 and later marks these lines if the shell sends OSC
+--- 133;A.
 ---@param buf integer
----@return integer[] # Lines, 1-based.
+---@return integer[] # 1-based.
 local function prompts(buf)
   local namespace = vim.api.nvim_get_namespaces()["nvim.terminal.prompt"]
   local marks = namespace and vim.api.nvim_buf_get_extmarks(buf, namespace, 0, -1, {}) or {}
@@ -67,8 +67,8 @@ local function prompts(buf)
   end, marks)
 end
 
---- Returns the last output of a terminal: the last command with its output. If the shell does not mark its prompts,
---- returns the last screen.
+--- Returns the last command in a terminal, with its output. If the shell does not mark its prompts, returns the last
+--- screen.
 ---@param buf integer
 ---@return gemini_bridge.Excerpt?
 function M.of_terminal(buf)
@@ -90,7 +90,7 @@ function M.of_terminal(buf)
   local found = cut(buf, math.max(first, 1), last, true)
   if found then
     found.title = "Output of a terminal"
-    -- Removes the blanks with which terminals fill lines.
+    -- Terminals pad lines with blanks. Removes these blanks.
     found.lines = vim.tbl_map(function(line)
       return (line:gsub("%s+$", ""))
     end, found.lines)
@@ -98,7 +98,7 @@ function M.of_terminal(buf)
   return found
 end
 
---- Returns the last used terminal, apart from terminals of CLIs.
+--- Returns the last used terminal in which no CLI runs.
 ---@return integer?
 function M.last_terminal()
   local infos = vim.tbl_filter(function(info)
@@ -114,8 +114,8 @@ function M.last_terminal()
   return is_here and current or infos[1] and infos[1].bufnr
 end
 
---- Formats an excerpt as a code block, with a fence that is longer than all fences in the text. Escapes each `@`,
---- because Gemini CLI would insert the file whose name follows it (`parseAllAtCommands`, 0.61.0).
+--- Formats an excerpt as a code block. The fence is longer than all fences in the text. Escapes each `@`, because
+--- Gemini CLI replaces `@path` by the content of that file (`parseAllAtCommands`, 0.61.0).
 ---@param excerpt gemini_bridge.Excerpt
 ---@return string
 function M.fenced(excerpt)
@@ -126,7 +126,7 @@ function M.fenced(excerpt)
   end
   local title = excerpt.title and excerpt.title .. ":\n" or ""
   local rest = excerpt.left_out > 0 and ("\n(%d lines left out)"):format(excerpt.left_out) or ""
-  -- Replaces tabs, because a CLI would treat a tab as the Tab key.
+  -- A CLI treats a tab as the Tab key.
   body = body:gsub("\t", "    ")
   return ((title .. fence .. excerpt.language .. "\n" .. body .. "\n" .. fence .. rest):gsub("@", "\\@"))
 end

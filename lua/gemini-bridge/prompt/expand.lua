@@ -1,11 +1,11 @@
---- Expands file names in command lines: `%`, `#`, `<cfile>` and wildcards. Unlike Neovim's own expansion, never runs a
---- command in backticks, and never passes braces to a shell.
+--- Expands file names in command lines: `%`, `#`, `<cfile>` and wildcards. Neovim's own expansion would also run
+--- commands in backticks and pass braces to a shell.
 local M = {}
 
---- Maximum number of files, because more are probably a mistake.
+--- Maximum number of files. A higher number is probably a mistake of the user.
 local MAX_FILES = 100
 
---- Characters with a special meaning, unless preceded by a backslash.
+--- Characters with a special meaning in file names. A backslash removes the special meaning.
 local SPECIAL = "[%%#<*?%[%]{}`'\"$\\]"
 
 ---@param word string
@@ -14,8 +14,8 @@ local function exists(word)
   return vim.uv.fs_stat(vim.fs.normalize(vim.fn.fnamemodify(word, ":p"), { expand_env = false })) ~= nil
 end
 
---- Whether a word is `%`, `#`, `#3` or `<cfile>`, perhaps with modifiers such as `:h`. Such a word is safe for
---- |expand()|, because it contains nothing else that would be expanded.
+--- Whether a word is only `%`, `#`, `#3` or `<cfile>`, with or without modifiers such as `:h`. |expand()| is safe for
+--- these words: it never runs a command for them.
 ---@param word string
 ---@return boolean
 local function is_name(word)
@@ -31,15 +31,15 @@ local function name(word)
   if path == "" then
     return nil, ("There is no file for %s."):format(word)
   elseif vim.startswith(word, "<cfile>") and not exists(path) then
-    -- If there is no such file, tries the name relative to the directory of the current file, as |gf| does.
+    -- Like |gf|, also searches relative to the directory of the current file.
     local beside = vim.fs.joinpath(vim.fn.expand("%:p:h"), path)
     path = exists(beside) and beside or path
   end
   return path
 end
 
---- Returns the file that an argument of a command means: a file name, `%`, `#` or `<cfile>`. If the argument means a
---- buffer that shows a proposal or a deleted file, returns the path of the file that is proposed or deleted.
+--- Returns the file that a command's argument means: a file name, `%`, `#` or `<cfile>`. For a buffer that shows a
+--- proposal or a deleted file, returns the path of the actual file.
 ---@param word string
 ---@return string? path
 ---@return string? problem
@@ -56,7 +56,7 @@ function M.file(word)
   return diff and diff.filePath or buf and vim.b[buf].gemini_deleted or path, problem
 end
 
---- Expands one word of a command line to files. The name of an existing file is not expanded further.
+--- Expands one word of a command line to files. If a file with exactly this name exists, returns only that file.
 ---@param word string
 ---@return string[]? files
 ---@return string? problem
@@ -97,7 +97,7 @@ function M.files(words)
   return all
 end
 
---- Completes files and directories for a word of a command line. Special characters in the results are escaped.
+--- Completes files and directories for a word of a command line. Escapes special characters in the results.
 ---@param word string
 ---@return string[]
 function M.complete(word)

@@ -1,13 +1,13 @@
---- Reads the entries of file explorers through their documented APIs.
+--- Reads the entries of file explorers, using their documented APIs.
 local M = {}
 
---- Runs `read` with the cursor on a line, for explorers that only know the entry under the cursor.
+--- Calls `read` with the cursor on a line. Needed for explorers that return only the entry at the cursor.
 ---@param line integer
 ---@param read fun(): string?
 ---@return string?
 local function at_line(line, read)
   if line == vim.api.nvim_win_get_cursor(0)[1] then
-    -- Keeps the column, because several entries can share a line.
+    -- Does not change the column, because several entries can share a line.
     return read()
   end
   local view = vim.fn.winsaveview()
@@ -17,12 +17,12 @@ local function at_line(line, read)
   return ok and path or nil
 end
 
---- Functions that return the path of the entry on a line (1-based) of the current buffer, by filetype of the explorer.
+--- Functions by filetype of an explorer. Each returns the path of the entry on a 1-based line of the current buffer.
 ---@type table<string, fun(line: integer): string?>
 local readers = {}
 
---- See |netrw-call|. In the tree style, NetrwTreePath returns the full path of a directory or a link, but for a file
---- only the path of its directory.
+--- See |netrw-call|. In the tree style, NetrwTreePath returns the full path of a directory or a link. For a file, it
+--- returns only the path of the file's directory.
 function readers.netrw(line)
   return at_line(line, function()
     local word = vim.fn["netrw#Call"]("NetrwGetWord")
@@ -61,8 +61,8 @@ function readers.minifiles(line)
   return entry and entry.path
 end
 
---- The explorer of snacks.nvim is a picker. Its buffer contains only the visible entries, and so the number of a line
---- is not the index of its entry.
+--- The explorer of snacks.nvim is a picker. Its buffer contains only the visible entries, so line numbers differ from
+--- the indexes of the entries.
 function readers.snacks_picker_list(line)
   local snacks, buf = require("snacks"), vim.api.nvim_get_current_buf()
   local picker = vim.iter(snacks.picker.get()):find(function(candidate)
@@ -74,7 +74,7 @@ end
 --- Returns the files and directories on lines of the current buffer.
 ---@param first integer 1-based.
 ---@param last integer
----@return string[]? paths Absolute; nil if the buffer is not an explorer.
+---@return string[]? paths Absolute. nil if the buffer is not an explorer.
 function M.entries(first, last)
   local read = readers[vim.bo.filetype]
   if not read then
@@ -83,7 +83,7 @@ function M.entries(first, last)
   local paths = {}
   for line = first, last do
     local ok, path = pcall(read, line)
-    -- Leaves out the entries for the directory itself and its parent.
+    -- Leaves out the directory itself (".") and its parent ("..").
     if ok and path and not path:find("/%.%.?/?$") and vim.uv.fs_lstat(path) then
       paths[#paths + 1] = vim.fs.normalize(path, { expand_env = false })
     end

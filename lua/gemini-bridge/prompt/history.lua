@@ -3,7 +3,7 @@ local private_file = require("gemini-bridge.disk.private_file")
 
 local M = {}
 
---- Maximum number and total size of prompts. The newest prompt is always kept.
+--- Maximum number of prompts, and maximum total size. The newest prompt is kept even if it is larger.
 local MAX_PROMPTS, MAX_SIZE_BYTES = 50, 1024 * 1024
 
 ---@class gemini_bridge.PastPrompt
@@ -35,7 +35,7 @@ function M.list()
   return private_file.read_list(path(), is_prompt)
 end
 
---- Adds a prompt as the newest, and removes an older prompt with the same text.
+--- Adds the newest prompt. Removes an older prompt with the same text.
 ---@param text string
 function M.add(text)
   text = vim.trim(text)

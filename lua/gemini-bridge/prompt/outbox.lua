@@ -1,5 +1,5 @@
---- Sends prompts with references to files, diagnostics or text of this Neovim. Keeps each prompt until the host has
---- typed the prompt into a CLI. If a prompt cannot be delivered, its text goes to the prompt history.
+--- Sends prompts. A prompt may refer to files, diagnostics or text of this Neovim, and stays here until the host has
+--- typed it into a CLI. The texts of undelivered prompts go to the prompt history.
 local channel = require("gemini-bridge.bridge.channel")
 local config = require("gemini-bridge.config")
 local history = require("gemini-bridge.prompt.history")
@@ -11,7 +11,7 @@ local terminals = require("gemini-bridge.terminal.terminals")
 
 local M = {}
 
---- Cells of the message line that are reserved for the name of the plugin.
+--- Width that the name of the plugin needs in a message (screen cells).
 local MESSAGE_MARGIN = 16
 
 local HINT = " (:GeminiSend --cancel)"
@@ -19,14 +19,14 @@ local HINT = " (:GeminiSend --cancel)"
 ---@class gemini_bridge.Prompt
 ---@field id integer
 ---@field items gemini_bridge.Item[]
----@field text string The text of the user; may be empty.
----@field submit boolean Whether to press Enter.
----@field cwd? string Directory of the CLI, once it is known.
+---@field text string The user's text, or "".
+---@field submit boolean Whether to press Enter after the text.
+---@field cwd? string Directory of the CLI, if already known.
 ---@field quotes_paths? boolean Whether the CLI reads `@"a path"`.
 ---@field name? string Name of the CLI.
----@field waits? string The reason for waiting: the end of the sentence "The prompt waits until …".
+---@field waits? string Reason for waiting. Continues the sentence "The prompt waits until …".
 
---- The undelivered prompts, oldest first.
+--- Undelivered prompts, oldest first.
 ---@type gemini_bridge.Prompt[]
 local prompts = {}
 local last_id = 0
@@ -37,9 +37,9 @@ local function text_of(prompt)
   return reference.prompt(prompt.items, prompt.cwd or vim.fn.getcwd(), prompt.text, prompt.quotes_paths)
 end
 
---- Returns the files to which a prompt refers.
+--- Returns the files to which the parts of a prompt refer.
 ---@param items gemini_bridge.Item[]
----@return { path: string, lines?: [integer, integer] }[]? # nil if the prompt contains an excerpt or a note.
+---@return { path: string, lines?: [integer, integer] }[]? # nil if a part is an excerpt or a note.
 local function references_of(items)
   local found = {}
   for _, item in ipairs(items) do
@@ -66,7 +66,7 @@ local function remove(prompt)
   end, prompts)
 end
 
---- Saves the text of an undelivered prompt in the history.
+--- Saves the text of an undelivered prompt in the prompt history.
 ---@param prompt gemini_bridge.Prompt
 ---@param why string
 local function keep(prompt, why)
@@ -92,13 +92,13 @@ vim.api.nvim_create_autocmd("User", {
 
 ---@class gemini_bridge.SendOptions
 ---@field text? string The text of the prompt.
----@field source? "here"|"diagnostics"|"quickfix"|"output"|"notes"|"nothing" "here": the file; in an explorer
----or a quickfix window, the entries; in a buffer without a file, its text. "output": the last output of a terminal.
----@field files? string[] Files to refer to instead of `source`, relative to the current directory.
----@field lines? [integer, integer] First and last line of the current buffer, 1-based.
----@field submit? boolean Whether to press Enter.
+---@field source? "here"|"diagnostics"|"quickfix"|"output"|"notes"|"nothing" "here": the current file, or the entries
+---of an explorer or quickfix window, or the text of a buffer without a file. "output": the last output of a terminal.
+---@field files? string[] Files to refer to, relative to the current directory. Used instead of `source`.
+---@field lines? [integer, integer] First and last line in the current buffer, 1-based.
+---@field submit? boolean Whether to press Enter after the text.
 
---- Sends a prompt as soon as the CLI accepts it, see |gemini-bridge-waiting|. Starts the bridge if necessary.
+--- Sends a prompt as soon as the CLI can accept it, see |gemini-bridge-waiting|. Starts the bridge if necessary.
 ---@param opts gemini_bridge.SendOptions
 function M.send(opts)
   local items, problem = require("gemini-bridge.prompt.sources").items(opts)
@@ -118,14 +118,14 @@ function M.send(opts)
 end
 
 --- Returns the undelivered prompts.
----@return { text: string, name?: string, waits?: string }[] # Text, name of the CLI, and reason for waiting.
+---@return { text: string, name?: string, waits?: string }[] # `name` is the CLI, `waits` the reason for waiting.
 function M.list()
   return vim.tbl_map(function(prompt)
     return { text = text_of(prompt), name = prompt.name, waits = prompt.waits }
   end, prompts)
 end
 
---- Cancels all undelivered prompts. Their text goes into the unnamed register and the prompt history.
+--- Cancels all undelivered prompts. Their texts go to the unnamed register and to the prompt history.
 function M.cancel()
   if #prompts == 0 then
     return notify("No prompts are waiting.")
@@ -143,14 +143,14 @@ function M.cancel()
   )
 end
 
---- Called when the host has ended: moves the texts of all prompts to the prompt history.
+--- Moves the texts of all undelivered prompts to the prompt history. Called when the host has ended.
 function M.abandon()
   for _, prompt in ipairs(prompts) do
     keep(prompt, "The prompt was not sent: the bridge has stopped.")
   end
 end
 
---- Returns the terminals and directories in which the user may have started a CLI without `:Gemini`.
+--- Returns the terminals and directories in which the user may have started a CLI without the command `:Gemini`.
 ---@return gemini_bridge.results.prompt_places
 function M.places()
   local buffers = {}
@@ -169,7 +169,7 @@ function M.places()
   }
 end
 
---- Called when the host has found the CLI for a prompt. Returns the prompt's text.
+--- Returns a prompt's text for the CLI that the host has found.
 ---@param params gemini_bridge.calls.prompt_found
 ---@return gemini_bridge.results.prompt_found
 function M.found(params)
@@ -195,7 +195,7 @@ function M.found(params)
   }
 end
 
---- Opens a terminal for a prompt, unless a terminal was opened meanwhile.
+--- Opens a terminal for a prompt, unless a terminal already exists.
 ---@param params gemini_bridge.calls.prompt_open
 function M.open(params)
   scheduler.now(function()
@@ -214,7 +214,7 @@ function M.open(params)
   end)
 end
 
---- Called when a prompt begins to wait, or when the reason for its waiting changes.
+--- Stores and shows the reason why a prompt waits.
 ---@param params gemini_bridge.calls.prompt_waits
 function M.waits(params)
   local prompt = find(params.id)
@@ -228,7 +228,7 @@ function M.waits(params)
   end
 end
 
---- Deletes the user's notes that a delivered prompt contains.
+--- Deletes the notes that a delivered prompt contains.
 ---@param prompt gemini_bridge.Prompt
 local function forget_notes(prompt)
   local ids = {}
@@ -240,7 +240,7 @@ local function forget_notes(prompt)
   end
 end
 
---- Called when a prompt was typed into a CLI, or cannot be delivered.
+--- Removes a prompt that was delivered. If the prompt could not be delivered, saves its text and tells the user.
 ---@param params gemini_bridge.calls.prompt_done
 function M.done(params)
   local prompt = find(params.id)

@@ -1,21 +1,20 @@
---- Formats references to files for prompts, as Gemini CLI reads them: `@path`, then a space.
+--- Formats references to files in prompts. Gemini CLI reads the format `@path`, followed by a space.
 local M = {}
 
 --- A part of a prompt: a file, or an excerpt of a buffer without a file.
 ---@class gemini_bridge.Item
 ---@field excerpt? gemini_bridge.Excerpt
----@field path string Absolute; "" for an excerpt.
+---@field path string Absolute. "" for an excerpt.
 ---@field first? integer First line, 1-based.
 ---@field last? integer Last line, 1-based.
 ---@field note? string A note about these lines.
----@field quote? string[] The text of these lines, which is quoted before the note.
+---@field quote? string[] Text of these lines. Quoted before the note.
 ---@field note_id? string Id of the note.
 
---- Escapes a path for the CLI with backslashes. Escapes the special characters of `escapePath` (Gemini CLI 0.61.0).
---- Also escapes commas, because they end a reference (`parseAllAtCommands`), and a final dot, because the CLI regards
---- it as the end of a sentence.
+--- Escapes a path with backslashes, as `escapePath` of Gemini CLI 0.61.0 does. Also escapes commas, which end a
+--- reference (`parseAllAtCommands`), and a final dot, which the CLI treats as the end of a sentence.
 ---@param path string
----@param quotes? boolean Whether to write `@"a path"` instead, for CLIs that know no escapes.
+---@param quotes? boolean Whether to write `@"a path"` instead. Needed for CLIs without escapes.
 ---@return string
 function M.spelled(path, quotes)
   if quotes then
@@ -26,7 +25,7 @@ function M.spelled(path, quotes)
   return path
 end
 
---- Returns the directory to which references in the next prompt are probably relative.
+--- Returns the directory to which references in the next prompt are relative. Only a guess until the CLI is known.
 ---@return string
 function M.directory()
   local last = require("gemini-bridge.terminal.terminals").last()
@@ -35,7 +34,7 @@ end
 
 ---@param path string Absolute.
 ---@param cwd string The CLI's directory.
----@return string # Relative to the directory if the path is below it.
+---@return string # Relative to `cwd` if the path is below that directory.
 local function shortened(path, cwd)
   local root = cwd:gsub("/*$", "/")
   return vim.startswith(path, root) and path ~= root and path:sub(#root + 1) or path
@@ -63,12 +62,12 @@ end
 --- Maximum number of lines that are quoted before a note.
 local MAX_QUOTED_LINES = 20
 
---- Quotes lines. Escapes each `@`, because Gemini CLI would insert the file whose name follows it.
+--- Quotes lines. Escapes each `@`, because Gemini CLI replaces `@path` by the content of that file.
 ---@param lines string[]
 ---@return string
 local function quoted(lines)
   local shown = vim.tbl_map(function(line)
-    -- Replaces tabs, because a CLI would treat a tab as the Tab key.
+    -- A CLI treats a tab as the Tab key.
     return "> " .. line:gsub("\t", "    "):gsub("@", "\\@")
   end, vim.list_slice(lines, 1, MAX_QUOTED_LINES))
   if #lines > MAX_QUOTED_LINES then
@@ -77,7 +76,7 @@ local function quoted(lines)
   return table.concat(shown, "\n")
 end
 
----@param group gemini_bridge.Item[] All items of one file.
+---@param group gemini_bridge.Item[] All parts of the prompt that refer to the same file.
 ---@param cwd string
 ---@param quotes? boolean
 ---@return string text
@@ -105,10 +104,10 @@ local function describe(group, cwd, quotes)
   return reference, false
 end
 
---- Builds a prompt that refers to each file once, in the given order.
+--- Builds a prompt that mentions each file only once, in the given order.
 ---@param items gemini_bridge.Item[]
 ---@param cwd string The CLI's directory.
----@param text string The text of the user; may be empty.
+---@param text string The user's text, or "".
 ---@param quotes? boolean See `M.spelled`.
 ---@return string
 function M.prompt(items, cwd, text, quotes)

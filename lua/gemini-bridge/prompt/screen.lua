@@ -1,19 +1,18 @@
---- While prompts wait for terminals, sends the screens of these terminals to the host. Also types into terminals.
+--- Sends the screens of terminals to the host while prompts wait for these terminals. Also types into terminals.
 local channel = require("gemini-bridge.bridge.channel")
 local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
 
---- Number of lines that are sent. Enough for the CLI's prompt, and for many empty lines below it in a tall window.
+--- Maximum number of lines to send. Enough for the CLI's prompt, and for empty lines below the prompt in a tall window.
 local MAX_LINES = 300
---- Delay between a change of the screen and sending the screen. If the screen changes all the time, it is sent at this
---- interval.
+--- Delay after a change before the screen is sent. A screen that changes constantly is sent at this interval.
 local DEBOUNCE_MS = 30
---- Polling interval while the CLI waits for an external editor. Polls, because the screen does not always change when
---- the editor ends.
+--- Polling interval while the CLI waits for an external editor. Polling is needed, because the screen does not always
+--- change when the editor ends.
 local EDITOR_INTERVAL_MS = 500
 
---- The watched terminals, by buffer. `tick` identifies the version of the screen.
+--- Watched terminals, by buffer. `tick` identifies the version of the screen.
 ---@type table<integer, { tick: integer, is_due: boolean }>
 local watched = {}
 
@@ -76,8 +75,8 @@ function M.watch(params)
   vim.api.nvim_create_autocmd("TermClose", { group = group, buffer = buf, callback = changed })
 end
 
---- Types into a terminal. If its screen has changed since the host has read the screen, or if Neovim does not allow
---- changes now, types nothing and sends the screen again.
+--- Types into a terminal. If the host has not seen the current screen, or if Neovim does not allow changes now, sends
+--- the screen instead.
 ---@param params gemini_bridge.calls.screen_type
 ---@return gemini_bridge.results.screen_type
 function M.type(params)
@@ -94,8 +93,8 @@ function M.type(params)
     end)
     return { typed = false }
   end
-  -- nvim_put() uses bracketed paste if the program in the terminal has enabled that. Because nvim_put() removes control
-  -- characters, tabs are first replaced by blanks.
+  -- nvim_put() uses bracketed paste if the program has enabled it. nvim_put() removes control characters, so tabs are
+  -- replaced by blanks before.
   local lines = vim.split(params.paste:gsub("\t", " "), "\n", { plain = true })
   vim.api.nvim_buf_call(buf, function()
     vim.api.nvim_put(lines, "c", true, false)

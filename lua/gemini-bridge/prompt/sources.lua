@@ -1,4 +1,4 @@
---- Collects the files, lines, diagnostics and excerpts that a prompt refers to.
+--- Collects the parts of a prompt: files, lines, diagnostics and excerpts.
 local disk = require("gemini-bridge.disk.path")
 
 local M = {}
@@ -14,7 +14,7 @@ local function one_line(text)
   return vim.trim((text:gsub("%s+", " ")))
 end
 
---- Returns the file of a buffer. For a proposal, returns the file that the proposal changes.
+--- Returns the file of a buffer. For a proposal's buffer, returns the file that the proposal would change.
 ---@param buf integer
 ---@return string? path
 ---@return string? problem
@@ -62,7 +62,7 @@ local function lines_or_cursor(lines)
   return lines and lines[1] or line, lines and lines[2] or line
 end
 
---- Returns the entries of a quickfix or location list window.
+--- Returns the entries in the window of a quickfix or location list.
 ---@param lines? [integer, integer]
 local function list_window(lines)
   local info = vim.fn.getwininfo(vim.api.nvim_get_current_win())[1]
@@ -77,7 +77,7 @@ local function as_items(excerpt)
   return excerpt and { { path = "", excerpt = excerpt } } or {}
 end
 
---- Returns the text of a buffer without a file, or the last output of a terminal.
+--- Returns an excerpt of a buffer without a file. For a terminal, the excerpt is its last output.
 ---@param lines? [integer, integer]
 local function excerpt_here(lines)
   local excerpt, buf = require("gemini-bridge.prompt.excerpt"), vim.api.nvim_get_current_buf()
@@ -107,7 +107,7 @@ function sources.here(opts)
     local lines = opts.lines or {}
     return { { path = path, first = lines[1], last = lines[2] } }
   elseif (opts.text or "") ~= "" and not opts.lines then
-    -- A prompt that has a text need not refer to a file.
+    -- The user's text may stand alone, without a reference to a file.
     return {}
   end
   return excerpt_here(opts.lines), problem
@@ -152,7 +152,7 @@ function sources.quickfix()
   return items
 end
 
---- Returns lines of a file from its buffer. If the file is not loaded, reads them from the disk.
+--- Returns lines of a file, from its buffer if loaded, otherwise from the disk.
 ---@param path string
 ---@param first integer
 ---@param last integer
@@ -166,7 +166,7 @@ local function lines_of(path, first, last)
   return vim.list_slice(vim.split(text, "\r?\n"), first, last)
 end
 
---- Returns the user's notes on lines of files.
+--- Returns the parts of a prompt for the user's notes on lines of files.
 function sources.notes()
   local items = vim.tbl_map(function(note)
     return {
@@ -201,10 +201,10 @@ local function files(names)
   return items
 end
 
---- Returns the parts of a prompt that the options choose.
+--- Returns the parts of a prompt, as selected by the options.
 ---@param opts gemini_bridge.SendOptions
 ---@return gemini_bridge.Item[]? items
----@return string? problem The reason, if there are no items.
+---@return string? problem The reason why there are no items.
 function M.items(opts)
   local items, problem
   if opts.files then

@@ -1,5 +1,5 @@
---- Runs the doctor, a Node program that finds out why a CLI does not connect, and shows its report. If the doctor
---- cannot run, shows the reason.
+--- Runs the doctor and shows its report. The doctor is a Node program that finds out why a CLI does not connect. If the
+--- doctor cannot run, shows the reason.
 local build = require("gemini-bridge.host.build")
 local bundle = require("gemini-bridge.host.bundle")
 local config = require("gemini-bridge.config")
@@ -8,15 +8,15 @@ local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
---- Timeout for the doctor, which runs other programs with their own timeouts.
+--- Timeout for the doctor. The doctor runs other programs, which have their own timeouts.
 local DOCTOR_TIMEOUT_MS = 30000
 
---- Number of last lines that are read from a terminal; enough to include the CLI's prompt.
+--- Number of lines to read at the end of a terminal. Enough to include the CLI's prompt.
 local SCREEN_LINES = 60
 
 local program = bundle.root .. "/dist/doctor.cjs"
 
---- Collects facts about the remote plugin and Neovim's standard Node host. `host = "shared"` needs both.
+--- Returns the state of the remote plugin and of Neovim's standard Node host. The option `host = "shared"` needs both.
 local function remote_plugin()
   local found, host = pcall(vim.fn["provider#node#Prog"])
   local manifest = io.open(tostring(vim.g.loaded_remote_plugins), "rb")
@@ -27,7 +27,7 @@ local function remote_plugin()
   return {
     isDisabled = not found,
     host = found and host ~= "" and host or nil,
-    -- Also checks for the autocommand, because Neovim defines the function only when it is first called.
+    -- Neovim defines the function at the first call. Before the first call, only an autocommand exists.
     isRegistered = vim.fn.exists("#FuncUndefined#GeminiBridgeStart") == 1
       or vim.fn.exists("*GeminiBridgeStart") == 1,
     isInManifest = registered:find("GeminiBridgeStart", 1, true) ~= nil,
@@ -46,7 +46,7 @@ local function terminals()
   return list
 end
 
---- Returns the state of the gate for each CLI that supports the gate. The gate makes a CLI ask before each edit.
+--- Returns the state of the gate for each CLI that can be gated. The gate makes a CLI ask before each edit.
 local function gates()
   local list = {}
   for _, cli in ipairs(require("gemini-bridge.config.clis").all()) do
@@ -64,7 +64,7 @@ local function gates()
   return list
 end
 
---- Collects facts about this Neovim for the doctor: `Facts` in src/doctor/contract.ts.
+--- Returns the data about this Neovim that the doctor needs: `Facts` in src/doctor/contract.ts.
 local function facts()
   local options, bridge, version = config.get(), vim.deepcopy(status.get()), vim.version()
   bridge.tokens = nil
@@ -89,7 +89,7 @@ local UNBUILT = {
   stale = "The Node part was updated but not rebuilt",
 }
 
---- Returns why the doctor has not written a report, and what to do.
+--- Returns the reason why the doctor has written no report, and advice for the user.
 ---@param output string The error output of the doctor.
 ---@return string problem
 ---@return string advice
@@ -113,19 +113,19 @@ local function failure(output)
     ("run `%s %s` in a shell to see more"):format(config.get().node, program)
 end
 
---- Runs the doctor and waits for it, because |:checkhealth| is synchronous.
+--- Runs the doctor and waits for its result. Blocks, because |:checkhealth| is synchronous.
 ---@param ... string Arguments of the doctor.
 ---@return string? output
----@return string problem Error output, or the reason why the doctor did not run.
+---@return string problem Error output, or the reason why the doctor could not run.
 local function run(...)
   local command = { config.get().node, program, "--neovim", ... }
-  -- Not Neovim's current directory, because it may have been deleted, and Node cannot start in a deleted directory.
+  -- Neovim's current directory may have been deleted, and Node cannot start in a deleted directory.
   local options = { cwd = bundle.root, stdin = vim.json.encode(facts()), text = true }
   local ok, process = pcall(vim.system, command, options)
   if not ok then
     return nil, tostring(process)
   end
-  -- A doctor that takes too long is killed. Its output is ignored.
+  -- After the timeout, the doctor is killed, and its output is ignored.
   local result = process:wait(DOCTOR_TIMEOUT_MS) or { code = 124, signal = 9 }
   if result.code > 1 or result.signal ~= 0 then
     return nil, result.stderr or ""
@@ -149,7 +149,7 @@ local function show(section)
 end
 
 --- Writes the report into the buffer of |:checkhealth|.
----@param pid? integer Process id of a running CLI, whose section comes first.
+---@param pid? integer Process id of the CLI whose section comes first.
 function M.report(pid)
   local output, problem = run("--json", pid and tostring(pid))
   local ok, report = pcall(vim.json.decode, output or "", { luanil = { object = true } })
@@ -165,7 +165,7 @@ function M.report(pid)
   end
 end
 
---- Returns the process ids of the running CLIs.
+--- Returns the process ids of the running CLIs, for completion.
 ---@return string[]
 function M.running()
   local pids = {}

@@ -1,10 +1,10 @@
---- Implements `:GeminiEnv`: shell commands that connect a CLI in another terminal to this Neovim, even if other Neovims
---- have the same directory open.
+--- Implements `:GeminiEnv`: prints shell commands for another terminal. After these commands, a CLI in that terminal
+--- connects to this Neovim, even if other Neovims have the same directory open.
 local sh_quote = require("gemini-bridge.terminal.shell_words").quote
 
 local M = {}
 
---- Quotes a text for fish. In single quotes, fish treats only `\\` and `\'` as escapes.
+--- Quotes a text for fish. Within single quotes, fish knows only the escapes `\\` and `\'`.
 ---@param text string
 ---@return string
 local function fish_quote(text)
@@ -18,7 +18,7 @@ local FORMS = {
   fish = function(name, value)
     return ("set -gx %s %s"):format(name, fish_quote(value))
   end,
-  -- This command affects only panes that are opened later.
+  -- Affects only tmux panes that are opened later.
   tmux = function(name, value)
     return ("tmux set-environment %s %s"):format(name, sh_quote(value))
   end,
@@ -31,7 +31,7 @@ local function exports(form)
   local lines = {}
   local environment = require("gemini-bridge.host.environment")
   for name, value in vim.spairs(environment.of_bridge()) do
-    -- Variables for the file with system defaults are only for CLIs in Neovim's own terminals.
+    -- Variables for the CLI's file of system defaults apply only to CLIs in Neovim's own terminals.
     if value ~= "" and not name:find("SYSTEM_DEFAULTS", 1, true) then
       lines[#lines + 1] = FORMS[form](name, value)
     end
@@ -42,7 +42,7 @@ local function exports(form)
   return lines
 end
 
---- Returns shell comments about further variables that some CLIs need.
+--- Returns shell comments about variables that only some CLIs need.
 ---@return string[]
 local function remarks()
   local lines = {}
@@ -59,7 +59,7 @@ local function remarks()
   return lines
 end
 
---- Prints the shell commands. Copies them to the unnamed register, and also to the clipboard if the system has one.
+--- Prints the shell commands, and copies them to the unnamed register and to the clipboard if available.
 ---@param form "sh"|"fish"|"tmux"
 function M.show(form)
   if require("gemini-bridge.bridge.status").get().state ~= "running" then

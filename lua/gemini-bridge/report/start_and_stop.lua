@@ -1,24 +1,23 @@
---- Implements `:GeminiStart`, `:GeminiStop` and `:GeminiRestart`, and reports their results.
+--- Implements `:GeminiStart`, `:GeminiStop` and `:GeminiRestart`, and shows their results.
 local host = require("gemini-bridge.host")
 local notify = require("gemini-bridge.notify")
 local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
---- Autocommands that wait for the result of the last command.
+--- Autocommands that wait for the result of the last of these commands.
 local group = vim.api.nvim_create_augroup("gemini-bridge.announce", {})
 
---- Shows a message once the bridge has reached a state. Failed starts are reported by
---- lua/gemini-bridge/host/lifecycle.lua.
+--- Shows a message when the bridge has reached a state. lua/gemini-bridge/host/lifecycle.lua reports failed starts.
 ---@param wanted "running"|"stopped"
----@param sentence string Message; "%d" stands for the port.
+---@param sentence string The message. "%d" is replaced by the port.
 local function announce(wanted, sentence)
   vim.api.nvim_clear_autocmds({ group = group })
   local said = false
   vim.api.nvim_create_autocmd("User", {
     group = group,
     pattern = { "GeminiStarted", "GeminiStopped" },
-    -- Waits for the next tick, because during a restart, the bridge is in the state "stopped" only until then.
+    -- Waits one tick. During a restart, the state is "stopped" in this tick, but not in the next.
     callback = vim.schedule_wrap(function()
       local now = status.get()
       if said or (now.state ~= "running" and now.state ~= "stopped") then
@@ -33,7 +32,7 @@ local function announce(wanted, sentence)
   })
 end
 
---- Starts the bridge, and reports when it is running.
+--- Starts the bridge. Shows a message when the bridge is running.
 function M.start()
   local now = status.get()
   if now.state == "running" then
@@ -44,7 +43,7 @@ function M.start()
   host.start()
 end
 
---- Stops the bridge, and reports when it has stopped.
+--- Stops the bridge. Shows a message when the bridge has stopped.
 function M.stop()
   if status.get().state == "stopped" then
     return notify("The bridge is not running")
@@ -53,7 +52,7 @@ function M.stop()
   host.stop()
 end
 
---- Restarts the bridge, and reports when it is running.
+--- Restarts the bridge. Shows a message when the bridge is running again.
 function M.restart()
   announce("running", "The bridge was restarted on port %d")
   host.restart()

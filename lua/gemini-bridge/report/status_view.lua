@@ -1,4 +1,4 @@
---- Implements `:GeminiStatus`: shows the state of the bridge in a buffer, and updates the buffer regularly.
+--- Implements `:GeminiStatus`: shows the state of the bridge in a buffer, and updates the buffer at an interval.
 local focus = require("gemini-bridge.editor.focus_and_mode")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local status = require("gemini-bridge.bridge.status")
@@ -6,11 +6,11 @@ local status = require("gemini-bridge.bridge.status")
 local M = {}
 
 local NAME = "gemini-bridge://status"
---- Column of the values.
+--- Column in which the values start.
 local INDENT = 12
---- Maximum number of open files that are listed.
+--- Maximum number of open files to list.
 local MAX_FILES = 10
---- Maximum length of a waiting prompt (characters).
+--- Maximum length of a waiting prompt in the view (characters). Longer prompts are truncated.
 local MAX_PROMPT_LENGTH = 40
 --- Interval for updating the view.
 local REFRESH_INTERVAL_MS = 1000
@@ -33,7 +33,8 @@ local function age(since)
   return ("%d h %d min"):format(seconds / 3600, seconds % 3600 / 60)
 end
 
---- If several editors have this directory open, tells to which of them a CLI in another terminal connects.
+--- If several editors have this directory open, returns a line that says to which editor a CLI in another terminal
+--- connects.
 ---@param editors? gemini_bridge.Editors
 ---@return string[]
 local function rivals(editors)
@@ -125,7 +126,7 @@ local function terminals()
   end, require("gemini-bridge.terminal.terminals").list())
 end
 
---- Returns the number of tool calls, and the clients whose models can call tools.
+--- Returns the number of tool calls, and the names of the CLIs whose models can call tools.
 ---@param now gemini_bridge.HostStatus
 ---@return string[]
 local function tools(now)
@@ -138,7 +139,7 @@ local function tools(now)
   return lines
 end
 
---- Returns the last text by which an agent was told about the user's decisions.
+--- Returns the last text that told an agent about the user's decisions.
 ---@param now gemini_bridge.HostStatus
 ---@return string[]
 local function told(now)
@@ -157,7 +158,7 @@ local function state(now)
   return now.state
 end
 
---- Returns the lines of the view, without empty sections.
+--- Returns the lines of the view. Leaves out empty sections.
 ---@return string[]
 function M.lines()
   local now = status.get()
@@ -224,8 +225,8 @@ local function follow(buf)
   ask()
 end
 
---- Opens the view at the bottom of the editor, or goes to the open view. The key `q` closes the view and returns to the
---- previous window.
+--- Opens the view at the bottom of the editor, or moves the focus to an open view. The key `q` closes the view and
+--- returns to the previous window.
 function M.open()
   local before = vim.api.nvim_get_current_win()
   local buf = vim.fn.bufnr("^" .. NAME .. "$")
@@ -246,7 +247,7 @@ function M.open()
   wo.signcolumn, wo.foldcolumn, wo.winfixheight = "no", "0", true
   vim.fn.matchadd("Title", ("\\%%<%dc^\\S\\+"):format(INDENT))
   vim.keymap.set("n", "q", function()
-    -- This fails in the last window of Neovim, which cannot be closed.
+    -- Fails for the last window of Neovim, which cannot be closed.
     if pcall(vim.api.nvim_win_close, 0, false) and vim.api.nvim_win_is_valid(before) then
       focus.go(before)
     end

@@ -7,7 +7,7 @@ local M = {}
 
 local is_following = false
 
---- Makes Neovim redraw the status lines at each event of the plugin. Idempotent.
+--- Redraws the status lines at each event of the plugin. Idempotent.
 local function follow_events()
   if is_following then
     return
@@ -16,7 +16,7 @@ local function follow_events()
   vim.api.nvim_create_autocmd("User", {
     group = vim.api.nvim_create_augroup("gemini-bridge.statusline", {}),
     pattern = "Gemini*",
-    -- Redraws in the next tick, because some events fire before the change that they announce is complete.
+    -- Redraws in the next tick, because some events fire before the state is updated.
     callback = vim.schedule_wrap(function()
       vim.cmd.redrawstatus({ bang = true })
     end),
@@ -37,12 +37,12 @@ local function askers(diffs)
   return names
 end
 
---- Activities of agents, each with the text that is shown for it. The most important activity comes first.
+--- Activities of agents and their texts. The most important activity comes first.
 local ACTIVITIES = { { "waiting", "Gemini: waits for you" }, { "working", "Gemini: working" } }
 
 ---@param now gemini_bridge.HostStatus
 ---@return string text
----@return string[] names The CLIs to which the text applies; empty if only one CLI is connected.
+---@return string[] names The CLIs to which the text applies. Empty if only one CLI is connected.
 local function connection(now)
   if #now.clients == 0 then
     return "Gemini: waiting", {}
@@ -60,8 +60,7 @@ local function connection(now)
   return text, #now.clients > 1 and status.names() or {}
 end
 
---- Adds the number of changed files to a text. If the text only says that the bridge is connected or waiting, replaces
---- the text with the number.
+--- Adds the number of changed files to a text. Replaces the texts "connected" and "waiting", which are less important.
 ---@param text string
 ---@param now gemini_bridge.HostStatus
 ---@return string
@@ -75,7 +74,7 @@ local function with_changes(text, now)
   return is_quiet and "Gemini: " .. words or text .. ", " .. words
 end
 
----@return string # Empty while the bridge is stopped.
+---@return string # Empty if the bridge is stopped.
 function M.text()
   follow_events()
   local now = status.get()

@@ -1,4 +1,4 @@
---- Shows the bridge's state in lualine: `sections = { lualine_x = { "gemini" } }`.
+--- Shows the state of the bridge in lualine: `sections = { lualine_x = { "gemini" } }`.
 local Component = require("lualine.component"):extend()
 
 ---@return string
