@@ -17,13 +17,13 @@ interface CliAndEditorSearchOptions {
   profiles: readonly Profile[];
   /** Port of this bridge. */
   port: number;
-  /** Whether CLIs in Neovim's terminals connect without asking. */
+  /** Whether CLIs in Neovim's terminals connect without asking the user. */
   connect: boolean;
 }
 
 /**
- * Tells the user how to connect a CLI. Names the right answer, because in some CLIs "Yes" would run `/ide install`,
- * which does not support Neovim.
+ * Tells the user how to connect a CLI. Names the answer to choose: in some CLIs, "Yes" runs `/ide install`, which does
+ * not support Neovim.
  */
 const hint = ({ label, answer, socket }: Profile) =>
   socket
@@ -37,7 +37,10 @@ export function createCliAndEditorSearch({
   port,
   connect,
 }: CliAndEditorSearchOptions): Pick<EventHandlers, "cli_started" | "editors_asked"> {
-  /** Profiles that need no further hint. One hint is enough, because enabling a CLI enables all CLIs of its profile. */
+  /**
+   * Profiles of CLIs about which the user has got a hint. One hint is enough, because enabling a CLI enables all CLIs
+   * of the same kind.
+   */
   const done = new Set<string>();
   return {
     cli_started({ terminal, cli, program, cwd, env }) {
@@ -59,8 +62,8 @@ export function createCliAndEditorSearch({
 }
 
 /**
- * Reads the user's choice: whether IDE mode is set (on or off), and whether the CLI will ask the user to connect. A
- * user who has told the CLI not to ask again may not want to connect.
+ * Reads two choices of the user: whether IDE mode is set (on or off), and whether the CLI will ask the user to connect.
+ * A user who has told the CLI not to ask again may not want to connect.
  */
 function readChoice(profile: Profile, env: Variables, cwd: string): { isDecided: boolean; isAsked: boolean } {
   const files = readSettings(profile, env, cwd);
@@ -74,8 +77,8 @@ function editorsFor(cwd: string, own: number): Editors | undefined {
   const open = announcedEditors(platform.temporaryDirectory(process.env)).filter(
     ({ isAlive, content }) => isAlive && contains(content?.workspacePath, cwd),
   );
-  // Chooses like a CLI that has no editor among its ancestors, because it runs in another terminal. No process has the
-  // id 0.
+  // Chooses the editor as a CLI in another terminal does. No ancestor of such a CLI is an editor: the process id 0,
+  // which no process has, stands for this.
   const taken = chooseEditor(open, { idePid: 0, cwd });
   return taken && { count: open.length, pid: taken.pid, isOwn: taken.port === own };
 }

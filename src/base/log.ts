@@ -1,4 +1,4 @@
-/** Writes the log file. The log must not go to standard output, because that is the RPC channel. */
+/** Writes the log file. The log must not go to standard output, because standard output is the RPC channel. */
 import { appendFileSync, mkdirSync, renameSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { inspect } from "node:util";
@@ -6,7 +6,7 @@ import { inspect } from "node:util";
 const LEVELS = ["debug", "info", "warn", "error"] as const;
 type LogLevel = (typeof LEVELS)[number];
 
-/** Maximum size of the log. A larger file is renamed to `<name>.old`. */
+/** Maximum size of the log. A larger log file is renamed to `<name>.old`. */
 const MAX_SIZE_BYTES = 1_000_000;
 
 /** Maximum number of lines that are buffered until the host knows the path of the log. */
@@ -21,7 +21,7 @@ export interface Log extends Record<LogLevel, (message: string, ...details: unkn
   open(file: string, level: LogLevel): void;
 }
 
-/** Creates a log. If the file cannot be written, lines are lost, but the bridge keeps running. */
+/** Creates a log. If the log file cannot be written, lines are lost, but the bridge keeps running. */
 export function createLog(): Log {
   let target: { file: string; level: LogLevel } | undefined;
   const buffered: [LogLevel, string][] = [];

@@ -3,7 +3,7 @@ export class Refusal extends Error {
   override readonly name: string = "Refusal";
 }
 
-/** Returns a message for the user. For an error that is not a `Refusal`, this is a general message. */
+/** Returns a message for the user: the message of a `Refusal`, or a general message for any other error. */
 export function sentence(error: unknown): string {
   return error instanceof Refusal ? error.message : "the bridge failed; see :GeminiLog";
 }

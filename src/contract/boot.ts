@@ -10,21 +10,21 @@ import { Memory } from "./memory.ts";
  */
 export const Workspace = z.object({ directories: list(z.string()) });
 
-/** Whether CLIs ask before every edit. `clis` overrides `all` for single CLIs. */
+/** Whether CLIs ask the user before every edit. `clis` overrides `all` for single CLIs. */
 export const Gate = z.object({
   all: z.boolean(),
   clis: map(z.boolean()),
 });
 
 export const Boot = z.object({
-  /** The process that a CLI in `:terminal` takes for its editor. Under a terminal UI, this is Neovim's parent. */
+  /** Process id that a CLI in `:terminal` takes for its editor. With a terminal UI, this is Neovim's parent process. */
   idePid: z.number().int().positive(),
   /** Process id of Neovim. */
   editorPid: z.number().int().positive(),
   logFile: z.string(),
   logLevel: z.enum(["debug", "info", "warn", "error"]),
   workspace: Workspace,
-  /** A directory for files that only the user may change. */
+  /** Directory for the plugin's own files. Other users cannot change it. */
   stateDirectory: z.string(),
   /** Id of this Neovim process, valid as a file name. No other process ever gets the same id. */
   instance: z.string().regex(/^[\w-]+$/),
@@ -33,7 +33,7 @@ export const Boot = z.object({
   /** Absolute path of the script that CLIs run as a hook. */
   hookScript: z.string(),
   gate: Gate,
-  /** Whether CLIs in Neovim's terminals connect without asking. */
+  /** Whether CLIs in Neovim's terminals connect without asking the user. */
   connect: z.boolean(),
   /** Whether to reconnect CLIs after a host crash. */
   reconnect: z.boolean(),
@@ -70,13 +70,14 @@ export const Boot = z.object({
   prompts: map(z.object({ description: z.string(), text: z.string() })),
   /** Data that the previous host has stored. Contains no diffs if that host was stopped on request. */
   memory: Memory.optional(),
-  /** How long no host was running (milliseconds), and which files the user has written in that time. */
+  /** `duration`: time without a running host (ms). `written`: files that the user has written in that time. */
   absence: z.object({ duration: z.number().nonnegative(), written: list(z.string()) }).optional(),
   /**
-   * Number of the user's notes that an earlier Neovim has left. Only the first host of a Neovim gets a number above 0.
+   * Number of notes on lines that the user has written in an earlier Neovim and not yet sent. Greater than 0 only for
+   * the first host of a Neovim.
    */
   notes: z.number().int().nonnegative(),
-  /** The user's decisions that the previous host has not settled, as events (name and payload). */
+  /** The user's decisions on reviews that the previous host did not deliver, as events (name and payload). */
   decisions: list(z.tuple([z.string(), z.unknown()])),
 });
 export type Boot = z.infer<typeof Boot>;

@@ -7,7 +7,7 @@ import * as z from "zod";
 import { Memory } from "./memory.ts";
 import { Status } from "./status.ts";
 
-/** A hunk of a change. */
+/** A hunk of a file that an agent has changed. */
 export const ShownHunk = z.object({
   id: z.int().describe("Unique in the file. Stays the same until the hunk is edited."),
   line: z
@@ -35,7 +35,7 @@ export const ShownChange = z.object({
 });
 export type ShownChange = z.infer<typeof ShownChange>;
 
-/** A proposal or change in the history. */
+/** An entry of the history: a proposal, or a change without a review. */
 export const ShownEntry = z.object({
   id: z.string(),
   at: z.number().describe("Unix seconds."),
@@ -47,7 +47,7 @@ export const ShownEntry = z.object({
 });
 export type ShownEntry = z.infer<typeof ShownEntry>;
 
-/** A step of an agent's turn. */
+/** A step in the turn of an agent. A turn begins with the user's prompt and ends with the agent's answer. */
 export const Turn = z.object({
   kind: z.enum(["started", "waiting", "resumed", "ended"]),
   cli: z.string().describe("Name of the profile."),
@@ -90,15 +90,17 @@ const Paths = z.array(z.string()).readonly();
 const Id = z.int().positive();
 const Buf = z.int();
 
-/** If Lua cannot do what a call asks for, it rejects the call with a message for the user. */
+/**
+ * The calls from Node to Lua. If Lua cannot do what a call asks for, it rejects the call with a message for the user.
+ */
 export const calls = {
-  /** Registers the host with its process id. `channel` is only set by the shared host. */
+  /** Registers the host with its process id. `channel` is set only by the shared host. */
   attach: z.object({ channel: z.int().optional(), pid: z.int() }),
   status: Status,
   /**
    * Sets and unsets environment variables while the bridge runs. Lua restores them when the bridge stops. `clis`:
-   * variables only for CLIs in Neovim's terminals. `arguments` and `variables`: by profile, only for CLIs that
-   * `:Gemini` starts.
+   * variables only for CLIs in Neovim's terminals. `arguments` and `variables`: only for CLIs that `:Gemini` starts, by
+   * profile.
    */
   set_environment: z.object({
     set: z.record(z.string(), z.string()),
@@ -108,11 +110,11 @@ export const calls = {
     variables: z.record(z.string(), z.record(z.string(), z.string())),
   }),
   message: z.object({ level: z.enum(["info", "warn", "error"]), text: z.string() }),
-  /** The turn of an agent has started, waits for the user, continues, or has ended. */
+  /** Reports a step in the turn of an agent: started, waiting for the user, resumed or ended. */
   turn: Turn,
   /**
-   * Starts the sending of snapshots. Each is sent `debounce` ms after the last event, but at most `maxWait` ms after
-   * the first event since the previous snapshot.
+   * Makes Lua send snapshots of the editor. Lua sends a snapshot `debounce` ms after the last event, but at most
+   * `maxWait` ms after the first event since the previous snapshot.
    */
   context_subscribe: z.object({
     events: z.array(z.string()).readonly(),
@@ -124,8 +126,9 @@ export const calls = {
   /** Stores data in Lua for the next host. Replaces earlier data. */
   remember: Memory,
   /**
-   * The outcome of this review is settled: Lua need not send it to the next host. If the CLI did not get the outcome,
-   * Lua tells the user and keeps the accepted text. `problem`: why the CLI did not get it; absent if the CLI has ended.
+   * Ends the delivery of the user's decision on a review: Lua need not send the decision to the next host. If the CLI
+   * did not get the decision, Lua tells the user and keeps the accepted text. `problem`: why the CLI did not get the
+   * decision; absent if the CLI has ended.
    */
   decision_settled: z.object({
     id: Id,
@@ -133,17 +136,17 @@ export const calls = {
     filePath: z.string(),
     problem: z.string().optional(),
   }),
-  /** Returns the text that the user has accepted. Possible until the decision is settled. */
+  /** Returns the text that the user has accepted. Possible until `decision_settled` for the same review. */
   decision_read: z.object({ id: Id }),
   consent: Nothing,
   /** Asks Neovim a question on behalf of the AI model. Neovim replies with the event `answered` with the same id. */
   ask: z.object({ id: Id, question: z.string(), params: z.object({}).loose() }),
   /**
-   * `on`: whether to send `model_changed`. `selection`: whether to send it also for the selection, which changes with
-   * almost every key.
+   * Sets whether Lua sends `model_changed` (`on`), and whether also for changes of the selection (`selection`). The
+   * selection changes with almost every key.
    */
   model_watch: z.object({ on: z.boolean(), selection: z.boolean() }),
-  /** Shows a review, or replaces the text of the review with this id. */
+  /** Shows a review, or replaces the proposal of the review with this id. */
   diff_open: z.object({
     id: Id,
     filePath: z.string().describe("As the CLI spells it."),
@@ -157,14 +160,15 @@ export const calls = {
   /** Returns the current text of the proposal. */
   diff_read: z.object({ id: Id }),
   /**
-   * The file on disk has changed, or the review has become stale or is no longer stale. Lua shows the new state, tells
-   * the user once, and reads the file again if the left window shows a copy of the file.
+   * Tells Lua that the file of a review has changed on disk, or that the proposal has become stale or is no longer
+   * stale. Lua shows the new state and tells the user once. If the left window shows a copy of the file, Lua reads the
+   * file again.
    */
   diff_update: z.object({ id: Id, stale: z.boolean() }),
   /**
-   * Closes a review without an outcome and returns the text of the proposal. Reasons: `cli`, the CLI has asked for the
+   * Closes a review without an outcome, and returns the text of the proposal. Reasons: `cli`, the CLI has asked for the
    * text; `answered`, the user has answered in the CLI's terminal; `written`, the file already contains the proposal.
-   * If the user has already decided, Lua refuses, after it has sent the event with the decision.
+   * If the user has already decided, Lua sends the event with the decision and then refuses the call.
    */
   diff_close: z.object({
     id: Id,
@@ -172,11 +176,11 @@ export const calls = {
   }),
   /** Reloads the buffer of a file that an agent has changed on disk. */
   file_changed: z.object({ path: z.string() }),
-  /** Sets whether `file_written` is sent. */
+  /** Sets whether Lua sends the event `file_written`. */
   changes_follow: z.object({ active: z.boolean() }),
   /**
-   * Shows a new or updated change of a file, or removes it. `edited`: an agent has just changed the file. `decision`:
-   * the user has decided on the last hunk.
+   * Shows a new or updated change of a file, or removes the change. `edited`: an agent has just changed the file.
+   * `decision`: the user has decided on the last hunk.
    */
   change_show: z.object({
     path: z.string(),
@@ -189,14 +193,17 @@ export const calls = {
     path: z.string(),
     hunks: z.array(z.object({ id: z.int(), lines: z.array(z.string()) })),
   }),
-  /** The text of a deleted file, as lines without line breaks. */
+  /** Answers `deleted_text_asked`: the text of a deleted file, as lines without line breaks. */
   deleted_text: z.object({ path: z.string(), lines: z.array(z.string()) }),
   /**
-   * The complete text of a changed file as undo would restore it, as lines without line breaks. `problem`: the reason
-   * why the text is not known.
+   * Answers `change_before_asked`: the complete text of a changed file as undo would restore it, as lines without line
+   * breaks. `problem`: the reason why the text is not known.
    */
   change_before: z.object({ path: z.string(), lines: z.array(z.string()), problem: z.string().optional() }),
-  /** A turn with unreviewed changes has ended. `incomplete`: a sentence that says why changes may be missing. */
+  /**
+   * Reports that a turn with unreviewed changes has ended. `incomplete`: a sentence that says why changes may be
+   * missing.
+   */
   turn_changes: z.object({
     cli: z.string(),
     terminal: z.string().optional(),
@@ -207,23 +214,26 @@ export const calls = {
   }),
   /** Shows the history, newest first. */
   history_show: z.object({ id: z.int(), entries: z.array(ShownEntry) }),
-  /** The texts before and after an entry, as lines. `problem`: the reason why they are not known. */
+  /**
+   * Answers `history_opened`: the texts before and after an entry of the history, as lines. `problem`: the reason why
+   * the texts are not known.
+   */
   history_diff: z.object({
     id: z.string(),
     before: z.array(z.string()),
     after: z.array(z.string()),
     problem: z.string().optional(),
   }),
-  /** The changes of these entries have been undone. */
+  /** Reports that the changes of these entries of the history have been undone. */
   history_undone: z.object({ ids: z.array(z.string()) }),
   /** Returns the files of loaded buffers and the open directories, as absolute paths. */
   files_open: Nothing,
   /** Returns the terminals and directories in which the user may have started a CLI without `:Gemini`. */
   prompt_places: Nothing,
   /**
-   * The prompt will be sent to this CLI. Returns the prompt's text, and whether the host must focus the CLI (Lua itself
-   * focuses a CLI in a buffer). `quotesPaths`: whether the CLI expects a path with blanks in quotes, as in `@"a path"`,
-   * and not with backslashes.
+   * Tells Lua which CLI will get the prompt. Returns the prompt's text, and whether the host must focus the CLI. (Lua
+   * itself focuses a CLI in a buffer.) `quotesPaths`: whether the CLI expects a path with blanks in quotes (`@"a
+   * path"`), instead of with backslashes.
    */
   prompt_found: z.object({
     id: Id,
@@ -232,17 +242,21 @@ export const calls = {
     buf: Buf.optional(),
     quotesPaths: z.boolean(),
   }),
-  /** No CLI runs: Lua opens a terminal and sends the prompt again, with the terminal's name. */
+  /** Reports that no CLI runs. Lua opens a terminal, and sends the prompt again with the terminal's name. */
   prompt_open: z.object({ id: Id }),
   /**
-   * The prompt waits. `reason` completes a sentence that begins with "waits until". `say`: whether to tell the user.
+   * Reports that the prompt waits. `reason` completes a sentence that begins with "waits until". `say`: whether to tell
+   * the user.
    */
   prompt_waits: z.object({ id: Id, reason: z.string(), say: z.boolean() }),
-  /** The prompt is done. If it was not `typed` into the CLI, Lua keeps the text for the user. */
+  /** Reports the end of a prompt. If it was not `typed` into the CLI, Lua keeps its text for the user. */
   prompt_done: z.object({ id: Id, typed: z.boolean(), problem: z.string().optional() }),
   /** Starts or stops the event `screen` for a terminal. */
   screen_watch: z.object({ buf: Buf, on: z.boolean() }),
-  /** Pastes a text or types keys if the screen still has this `tick`. Otherwise, Lua sends the event `screen` again. */
+  /**
+   * Pastes a text or types keys, if the screen is still the one that `tick` identifies. Otherwise, Lua sends the event
+   * `screen` again.
+   */
   screen_type: z.object({
     buf: Buf,
     tick: z.int(),
@@ -259,8 +273,8 @@ export const questions = {
   lines: z.object({ path: z.string(), numbers: z.array(z.int()).readonly() }),
   selection: z.object({ units: z.int() }),
   /**
-   * Returns diagnostics of `paths` (loaded files) and `unopened` (other files) that are at least as severe as
-   * `severity`.
+   * Returns diagnostics that are at least as severe as `severity`. `paths` are loaded files, `unopened` are other
+   * files.
    */
   diagnostics: z.object({ paths: Paths, unopened: Paths, severity: z.int(), limit: z.int() }),
   /** Asks language servers which of the files that are not open have diagnostics. */
@@ -275,7 +289,7 @@ export const questions = {
   /** Lists the language servers that support `method`, a request that is not about a particular file. */
   servers: z.object({ method: z.string() }),
   /**
-   * Sends a request to a language server. If there is a path, the file's URI is inserted into `textDocument`. `limit`:
+   * Sends a request to a language server. If `path` is given, Lua inserts the file's URI into `textDocument`. `limit`:
    * maximum number of items in all lists of the answer together. Encoding a longer answer would block the editor.
    */
   request: z.object({
@@ -295,8 +309,8 @@ export const questions = {
   open_file: z.object({ path: z.string(), line: z.int().optional() }),
   edit_context: z.object({ path: z.string(), line: z.int().optional() }),
   /**
-   * Computes the edited texts without changing anything. Fails if a file has unsaved changes, has changed since the
-   * edits were computed, or has an encoding that lacks some of the characters.
+   * Computes the edited texts without changing anything. Fails for a file with unsaved changes, for a file that has
+   * changed since the edits were computed, and if the file's encoding lacks a character.
    */
   preview_edits: z.object({
     files: z.array(FileEdits).readonly(),
@@ -305,7 +319,9 @@ export const questions = {
   }),
   /** Edits the buffer of a file. Afterwards the host writes the file, and calls `finish_edit`. */
   apply_edit: z.object({ file: FileEdits, encoding: z.string() }),
-  /** Completes an edit. If the file was not `written`, the edit of the buffer is undone. */
+  /**
+   * Completes an edit. If the host could not write the file (`written` is false), Lua undoes the edit of the buffer.
+   */
   finish_edit: z.object({ path: z.string(), tick: z.int(), written: z.boolean() }),
   /** Informs language servers and plugins that these files were written. */
   tell_written: z.object({ paths: Paths }),

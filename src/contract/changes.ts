@@ -8,7 +8,7 @@ export type { ShownChange, ShownEntry, ShownHunk } from "./calls.ts";
 const Range = z.object({ from: z.number().int().positive(), to: z.number().int().positive() });
 export type Range = z.infer<typeof Range>;
 
-/** Files with the chosen hunks. Without `hunks` and `ranges`, the whole file is meant. */
+/** The files and hunks that the user has chosen. Without `hunks` and `ranges`, the whole file is chosen. */
 export const ChosenChanges = z.object({
   files: list(
     z.object({
@@ -28,27 +28,33 @@ export const ChosenChanges = z.object({
 });
 export type ChosenChanges = z.infer<typeof ChosenChanges>;
 
-/** Lua -> Node. */
+/** Events from Lua to Node. */
 export const changeEvents = {
-  /** The user has written a file. Sent while `changes_follow` is active. */
+  /** Reports that the user has written a file. Sent only while the call `changes_follow` has turned this event on. */
   file_written: z.object({ path: z.string() }),
   changes_keep: ChosenChanges,
-  /** None of the `files` has unsaved changes in this Neovim. */
+  /** Asks to undo changes. None of the files has unsaved changes in this Neovim. */
   changes_undo: ChosenChanges,
-  /** Reverts the last decision, with all its files. */
+  /** Takes back the user's last keep or undo, for all its files. */
   changes_revert: z.unknown(),
-  /** The user opens the changes, or has returned to Neovim. Files may have been changed or staged in the meantime. */
+  /**
+   * The user opens the list of changes, or has returned to Neovim. Files may have been changed or staged in the
+   * meantime.
+   */
   changes_refresh: z.unknown(),
-  /** The user wants to see the old lines. Answered by `change_lines`. */
+  /** The user wants to see the old lines of a change. The host answers with the call `change_lines`. */
   change_lines_asked: z.object({ path: z.string() }),
-  /** The user opened a file that an agent has deleted. Answered by `deleted_text`. */
+  /** The user opened a file that an agent has deleted. The host answers with the call `deleted_text`. */
   deleted_text_asked: z.object({ path: z.string() }),
-  /** The user compares a file with its earlier text. Answered by `change_before`. */
+  /** The user compares a file with its earlier text. The host answers with the call `change_before`. */
   change_before_asked: z.object({ path: z.string() }),
-  /** The user wants the history of these directories. Answered by `history_show` with the same id. */
+  /** The user wants the history of these directories. The host answers with the call `history_show` and the same id. */
   history_asked: z.object({ id: z.number().int(), directories: z.array(z.string()) }),
-  /** Answered by `history_diff`. */
+  /** The user opened an entry of the history. The host answers with the call `history_diff`. */
   history_opened: z.object({ id: z.string() }),
-  /** Undoes the changes of these entries, newest first. Their files have no unsaved changes in this Neovim. */
+  /**
+   * Undoes the changes of these entries of the history, newest first. Their files have no unsaved changes in this
+   * Neovim.
+   */
   history_undo: z.object({ ids: list(z.string()) }),
 } as const;

@@ -9,14 +9,14 @@ export type CliKind = z.infer<typeof CliKind>;
 /** An entry of the option `clis`, or a known CLI. */
 export const Cli = z.object({
   name: z.string(),
-  /** The known CLI itself, or the one from which this CLI is derived. */
+  /** The known CLI itself, or the known CLI from which this CLI is derived. */
   like: CliKind,
   cmd: z.array(z.string()).min(1),
   label: z.string().optional(),
   directory: z.string().optional(),
   file: z.string().optional(),
   env: z.string().optional(),
-  /** The user's settings file. */
+  /** Path of the user's settings file for this CLI. */
   settings: z.string().optional(),
 });
 

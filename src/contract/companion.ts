@@ -12,7 +12,7 @@ export const MAX_OPEN_FILES = 10;
 /** Maximum length of a selection that the CLI accepts (UTF-16 units). */
 export const MAX_SELECTED_TEXT = 16_384;
 
-/** An open file: `timestamp` is Unix milliseconds of the last focus; the cursor is 1-based, in UTF-16 units. */
+/** An open file. `timestamp`: time of the last focus (Unix milliseconds). The cursor is 1-based, in UTF-16 units. */
 export const File = z.strictObject({
   path: z.string().min(1),
   timestamp: z.number().nonnegative(),
@@ -24,7 +24,10 @@ export const File = z.strictObject({
 });
 export type File = z.infer<typeof File>;
 
-/** Parameters of `ide/contextUpdate`. Invalid parameters disconnect the CLI's IDE mode for good. */
+/**
+ * Parameters of the notification `ide/contextUpdate`. After invalid parameters, the CLI disconnects and does not
+ * reconnect.
+ */
 export const IdeContext = z.strictObject({
   workspaceState: z
     .strictObject({
@@ -59,11 +62,13 @@ export interface IdeNotifications {
   "ide/diffRejected": { filePath: string };
 }
 
-/** The name that Gemini CLI and derived CLIs report: the name of an internal class (`IdeClient`). */
+/** The client name of Gemini CLI and of derived CLIs. It comes from a class in their code (`IdeClient`). */
 export const CLI_NAME = "streamable-http-client";
 
-/** The header in which CLIs with WebSockets send the token of their lock file. */
+/** The HTTP header in which CLIs with WebSockets send the token from their lock file. */
 export const SOCKET_TOKEN_HEADER = "x-claude-code-ide-authorization";
 
-/** The CLI accepts an editor other than VS Code only if both fields are set. */
+/**
+ * Name of this editor in discovery files. Gemini CLI accepts an editor other than VS Code only if both fields are set.
+ */
 export const IDE_INFO = { name: "neovim", displayName: "Neovim" } as const;

@@ -8,12 +8,12 @@
 import { resolve } from "node:path";
 import * as z from "zod";
 
-/** An agent, identified by the CLI's own session id. The CLI's connection to the bridge has another id. */
+/** An agent, identified by the CLI's own session id. The connection to the bridge has a different id. */
 export interface Agent {
-  /** The profile whose token the hook used. */
+  /** Name of the profile whose token the hook used. */
   readonly cli: string;
   readonly session: string;
-  /** The CLI's working directory; absolute. */
+  /** Working directory of the CLI; absolute. */
   readonly cwd: string;
   /** Process id of the CLI, if the hook knows it. */
   readonly pid?: number | undefined;
@@ -21,14 +21,17 @@ export interface Agent {
 
 /** A tool that the agent uses. `name` is the CLI's name for it. */
 export type Tool =
-  /** Writes one file; `filePath` is absolute. */
+  /** A tool that writes one file; `filePath` is absolute. */
   | { kind: "edit"; name: string; filePath: string }
   | { kind: "shell"; name: string; command: string }
   | { kind: "other"; name: string };
 
-/** The texts of an edit as the CLI reports them: without byte order mark, and possibly with other line endings. */
+/**
+ * The texts of a file before and after an edit, as the CLI reports them: without byte order mark, and possibly with
+ * other line endings.
+ */
 export interface EditTexts {
-  /** null for a missing file. */
+  /** The text before the edit; null for a missing file. */
   before: string | null;
   after: string;
 }
@@ -41,8 +44,8 @@ type EventDetails =
    */
   | { kind: "turn_started"; prompt: string; hook: "BeforeAgent" | "UserPromptSubmit" }
   /**
-   * A tool is about to run, and the CLI waits for the hook. `canAsk`: whether the hook can make the CLI show the user a
-   * proposal. (Qwen Code 0.24.4 would only ask in its terminal, or fail the tool.)
+   * A tool is about to run, and the CLI waits for the hook. `canAsk`: whether the hook can make the CLI open a proposal
+   * in the editor. (Qwen Code 0.24.4 would ask in its terminal only, or the tool would fail.)
    */
   | { kind: "tool_starting"; tool: Tool; canAsk: boolean }
   | { kind: "tool_ended"; tool: Tool; failed: boolean; texts?: EditTexts | undefined }
@@ -53,12 +56,12 @@ type EventDetails =
   /** The agent's answer is complete or has failed. */
   | { kind: "turn_ended" }
   /**
-   * The chat has ended, for example by `/clear`. The CLI may start another chat. The same end may be sent up to three
-   * times.
+   * The chat has ended, for example by `/clear`. The CLI may start another chat. The same end may be reported up to
+   * three times.
    */
   | { kind: "session_ended" };
 
-/** `at` is Unix milliseconds by the CLI's clock. */
+/** An event of an agent. `at`: time by the CLI's clock (Unix milliseconds). */
 export type AgentEvent = EventDetails & { agent: Agent; at: number };
 
 const EDITS = ["write_file", "replace", "edit", "Edit", "MultiEdit", "Write", "NotebookEdit"];
@@ -67,7 +70,7 @@ const SHELLS = ["run_shell_command", "Bash"];
 const Base = {
   session_id: z.string().min(1).max(256),
   cwd: z.string().startsWith("/"),
-  // Claude Code sends no timestamp.
+  // Time of the event. Claude Code sends none.
   timestamp: z.iso
     .datetime({ offset: true })
     .transform((text) => Date.parse(text))
@@ -75,8 +78,8 @@ const Base = {
 };
 
 /**
- * An argument of a tool; undefined if it is not a text. A tool of an MCP server may give the same name to a value of
- * another type.
+ * Accepts a text argument of a tool. Any other type becomes undefined: a tool of an MCP server may have an argument
+ * with the same name and another type.
  */
 const Text = z.string().optional().catch(undefined);
 const Use = {
@@ -86,8 +89,8 @@ const Use = {
 const Outcome = { ...Use, tool_response: z.unknown().optional() };
 
 /**
- * Result of an edit. `filePath` is the path that was really written: links are resolved, and the CLI may have corrected
- * it.
+ * Result of an edit. `filePath` is the path that the CLI has really written: links are resolved, and the CLI may have
+ * corrected the path.
  */
 const Edited = z.object({
   returnDisplay: z.object({
@@ -102,7 +105,7 @@ const Failed = z.object({ error: z.unknown().refine((error) => error != null) })
 const hook = <N extends string, S extends z.core.$ZodLooseShape>(name: N, shape: S) =>
   z.object({ hook_event_name: z.literal(name), ...Base, ...shape });
 
-/** Input of all installed hooks: first those of Gemini CLI, then those of Qwen Code and Claude Code. */
+/** Input of all installed hooks: first the hooks of Gemini CLI, then those of Qwen Code and Claude Code. */
 const HookInput = z.discriminatedUnion("hook_event_name", [
   hook("SessionStart", {}),
   hook("BeforeAgent", { prompt: z.string() }),
@@ -125,7 +128,8 @@ const HookInput = z.discriminatedUnion("hook_event_name", [
 type HookInput = z.infer<typeof HookInput>;
 
 /**
- * @param input the JSON that the CLI gave to its hook
+ * Parses the input of a hook.
+ * @param input the JSON that the CLI gave to the hook
  * @param sender profile of the token, process id if known, and whether a `PreToolUse` hook can make the CLI ask
  * @returns undefined for a notification that is not an event of an agent
  * @throws {z.ZodError} for invalid input
@@ -147,7 +151,7 @@ function meaningOf(hook: HookInput, canAsk: boolean): EventDetails | undefined {
     case "BeforeAgent":
       return { kind: "turn_started", prompt: hook.prompt, hook: hook.hook_event_name };
     case "UserPromptSubmit":
-      // Qwen Code also runs this hook, with an empty prompt, when it sends results of tools to the model.
+      // Ignores an empty prompt: Qwen Code also runs this hook when it sends results of tools to the model.
       if (hook.prompt.trim() === "") return undefined;
       return {
         kind: "turn_started",
@@ -181,7 +185,7 @@ function meaningOf(hook: HookInput, canAsk: boolean): EventDetails | undefined {
 }
 
 function noticeOf(hook: Extract<HookInput, { hook_event_name: "Notification" }>): EventDetails | undefined {
-  // Qwen Code is idle. If the user has pressed Esc, this is the only hook that reports the end of the turn.
+  // Qwen Code waits for the next prompt. If the user has pressed Esc, no other hook reports the end of the turn.
   if (hook.notification_type === "idle_prompt") return { kind: "turn_ended" };
   if (hook.notification_type !== "ToolPermission") return undefined;
   const { type = "other", filePath, command, toolName: name = type } = hook.details ?? {};
@@ -208,7 +212,10 @@ function textsOf({
 
 type ToolUse = Extract<HookInput, { tool_name: string }>;
 
-/** @param written the path that an edit has written, if known */
+/**
+ * Converts the use of a tool.
+ * @param written the path that an edit has written, if known
+ */
 function toolOf({ cwd, tool_name: name, tool_input: input }: ToolUse, written?: string): Tool {
   const path = input.file_path ?? input.notebook_path;
   if (EDITS.includes(name) && path !== undefined)

@@ -1,4 +1,4 @@
-/** Parses lists and maps from Lua, where an empty table may stand for either of them. */
+/** Parses lists and maps from Lua. An empty Lua table may be an empty list or an empty map. */
 import * as z from "zod";
 
 export const list = <T extends z.ZodType>(item: T) =>

@@ -4,7 +4,7 @@ import { list } from "./list.ts";
 
 export const DiffId = z.number().int().positive();
 
-/** Times are Unix milliseconds. */
+/** A session of a client. Times are Unix milliseconds. */
 const Session = z.object({
   id: z.string(),
   credential: z.string(),
@@ -14,21 +14,21 @@ const Session = z.object({
   protocolVersion: z.string(),
 });
 
-/** An agent whose hook has reached the bridge: the name of its profile, and its process id. */
+/** An agent whose hook has reached the bridge. `cli` is the name of its profile, `pid` its process id. */
 const HeardAgent = z.object({ cli: z.string(), pid: z.number().int().optional() });
 export type HeardAgent = z.infer<typeof HeardAgent>;
 
 export const Memory = z.object({
   /** Sessions whose clients may reconnect with the same session id. */
   sessions: list(Session),
-  /** Ids of the sessions whose clients have noticed the end of a host. */
+  /** Ids of the sessions whose CLIs have noticed the end of a host, and therefore show "Disconnected". */
   interrupted: list(z.string()),
   /** Sessions of the MCP server `neovim`. */
   editorSessions: list(Session),
   agents: list(HeardAgent),
   /** Time of a requested stop (Unix milliseconds); absent after a crash. */
   stoppedAt: z.number().optional(),
-  /** Diffs whose outcome was not delivered yet. */
+  /** Reviews whose outcome the CLI has not received yet. */
   diffs: list(
     z.object({
       id: DiffId,
@@ -36,8 +36,8 @@ export const Memory = z.object({
       filePath: z.string(),
       label: z.string(),
       /**
-       * To detect changes of the file: hashes of its bytes when the review opened (`disk`), and of the proposal
-       * (`proposed`).
+       * Hashes for detecting changes of the file: of the file's bytes when the review opened (`disk`), and of the
+       * proposal (`proposed`).
        */
       baseline: z.object({ disk: z.string(), proposed: z.string(), edited: z.boolean() }).optional(),
     }),

@@ -20,7 +20,7 @@ export { Memory } from "./memory.ts";
 export { Snapshot } from "./snapshot.ts";
 export type { ClientInfo, Editors, Shared, Status } from "./status.ts";
 
-/** Lua -> Node. */
+/** The events from Lua to Node. */
 export const events = {
   /** The user stops the bridge, or Neovim exits. */
   stop: z.unknown(),
@@ -31,24 +31,25 @@ export const events = {
   focused: z.unknown(),
   context: Snapshot,
   /**
-   * The user has accepted a text: the unedited one with this `textId`, or the edited `content`. `version` is that of
-   * the file on disk, see src/system/file-version.ts. Both were read in the same tick as the decision.
+   * The user has accepted a text: the unedited text with this `textId`, or the edited text in `content`. `version`
+   * identifies the content of the file on disk, see src/system/file-version.ts. Lua read both in the tick of the
+   * decision.
    */
   diff_accepted: z.union([
     z.object({ id: DiffId, textId: z.string(), version: z.string().optional() }),
     z.object({ id: DiffId, content: z.string(), version: z.string().optional() }),
   ]),
   diff_rejected: z.object({ id: DiffId }),
-  /** Whether the user's buffer of the file has changed since the review opened. Debounced. */
+  /** Reports whether the user's buffer of the file has changed since the review opened. Debounced. */
   original_changed: z.object({ id: DiffId, edited: z.boolean() }),
-  /** The terminals of `:Gemini`, sent on each change. */
+  /** Lists the terminals of `:Gemini`. Sent on each change. */
   terminals: z.object({
     terminals: list(
       z.object({
         name: z.string(),
-        /** Absent until the program has started. */
+        /** Process id of the program; absent until the program has started. */
         pid: z.number().int().positive().optional(),
-        /** The terminal's buffer or its tmux pane; absent until the program has started. */
+        /** The terminal's buffer or tmux pane; absent until the program has started. */
         buf: z.number().int().optional(),
         pane: z.string().optional(),
         /** Name of the CLI's profile. */
@@ -64,13 +65,13 @@ export const events = {
     ),
   }),
   gate: Gate,
-  /** The answer to a question: its unchecked result, or an error message. */
+  /** Answers a question that the host asked for the model: with an unchecked result, or with an error message. */
   answered: z.object({
     id: z.number().int().positive(),
     result: z.unknown().optional(),
     error: z.string().optional(),
   }),
-  /** Data that the model may have read has changed. */
+  /** Data that the model can read has changed. */
   model_changed: z.object({ what: list(Changed) }),
   /** A line for the log, which only the host writes. */
   log: z.object({ level: z.enum(["debug", "info", "warn", "error"]), text: z.string() }),
@@ -90,16 +91,16 @@ export const events = {
   ...changeEvents,
   /** The user has a prompt for the CLI in this terminal of `:Gemini`, or for any CLI if no terminal is open. */
   prompt: z.object({ id: z.number().int(), submit: z.boolean(), terminal: z.string().optional() }),
-  /** The user has cancelled all prompts that are not delivered yet. */
+  /** The user has cancelled all undelivered prompts. */
   prompts_cancelled: z.unknown(),
   /** The screen of a watched terminal. Sent after changes, debounced. */
   screen: z.object({
     buf: z.number().int(),
-    /** Identifies this version of the screen. */
+    /** Number that identifies this version of the screen. */
     tick: z.number().int(),
-    /** From top to bottom; absent after the program has ended. */
+    /** Lines of the screen, from top to bottom; absent after the program has ended. */
     lines: list(z.string()).optional(),
-    /** Whether the CLI waits for a text that the user edits in Neovim. */
+    /** Whether the CLI waits for a text that the user is editing in Neovim. */
     isEditing: z.boolean(),
   }),
 } as const;
@@ -124,7 +125,7 @@ export const results = {
   consent: Consent,
   ask: Nothing,
   model_watch: Nothing,
-  /** `isPending` is false if the user has already decided; the text was then not shown. */
+  /** `isPending` is false if the user has already decided. In this case, Lua has not shown the new text. */
   diff_open: z.object({ isPending: z.boolean() }),
   diff_read: z.object({ content: z.string() }),
   diff_update: Nothing,

@@ -24,7 +24,7 @@ const Diagnostic = z.object({
   path: z.string(),
   line: z.number().int(),
   character: z.number().int(),
-  /** As in the language server protocol: 1 is an error, 4 a hint. */
+  /** Severity as in the language server protocol: 1 is an error, 4 a hint. */
   severity: z.number().int().min(1).max(4),
   message: z.string(),
   code: z.union([z.string(), z.number()]).optional(),
@@ -37,7 +37,8 @@ const Server = z.object({ id: z.number().int(), name: z.string(), encoding: z.st
 export type Server = z.infer<typeof Server>;
 
 /**
- * The time at which a language server was asked (`at`, Unix milliseconds), and the versions of the texts at that time.
+ * The moment at which a language server was asked: `at` in Unix milliseconds, and for each file the version of its text
+ * (`tick`).
  */
 const Moment = z.object({
   at: z.number(),
@@ -73,24 +74,30 @@ export const answers = {
     counts: z.array(z.number().int()).length(4),
     files: z.number().int(),
   }),
-  /** Files that are not open, those with the most severe diagnostics first. `problems` are sentences. */
+  /** Files that are not open. Files with the most severe diagnostics come first. `problems` are sentences. */
   unopened: z.object({ paths: list(z.string()), total: z.number().int(), problems: list(z.string()) }),
-  /** `servers`: those that support the method. `attached`: number of all servers. `text`: the requested line. */
+  /**
+   * `servers`: the servers that support the method. `attached`: number of all servers of the file. `text`: the
+   * requested line.
+   */
   document: z.object({
     servers: list(Server),
     attached: z.number().int(),
-    /** Whether the file was loaded for this question. */
+    /** Whether the file was loaded only for this question. */
     isNew: z.boolean(),
     text: z.string().optional(),
   }),
   servers: z.object({ servers: list(Server) }),
-  /** The unchecked answer of the server. `total` is the number of items of a list that was cut. */
+  /** The unchecked answer of the language server. `total`: number of items of a list before it was cut. */
   request: z.object({
     result: z.unknown().optional(),
     total: z.number().int().optional(),
     moment: Moment.optional(),
   }),
-  /** `silent`: some servers have the newest text, but have not published diagnostics for it. */
+  /**
+   * `settled`: whether the language servers have processed the newest texts in time. `silent`: whether some servers
+   * have the newest text, but have published no diagnostics for it.
+   */
   settle: z.object({ settled: z.boolean(), silent: z.boolean() }),
   quickfix: z.object({
     title: z.string(),
@@ -108,10 +115,13 @@ export const answers = {
       }),
     ),
   }),
-  /** `isUsers`: whether the user is in this window. If so, the cursor was not moved. */
+  /** `isUsers`: whether the user is in the window of the file. If so, Lua has not moved the cursor. */
   open_file: z.object({ lines: z.number().int(), isUsers: z.boolean() }),
   set_quickfix: z.object({ total: z.number().int() }),
-  /** `tick` identifies this version of the text. The diagnostics have the shape of the language server protocol. */
+  /**
+   * The data for an edit of a file. `tick` identifies this version of its text. The diagnostics have the shape of the
+   * language server protocol.
+   */
   edit_context: z.object({
     tick: z.number().int(),
     tabSize: z.number().int(),

@@ -8,10 +8,12 @@ export const Consent = z.object({
   paused: z.boolean(),
   /** Files that match these patterns are not shared. The syntax is that of a `.gitignore`. */
   exclude: list(z.string()),
-  /** Nothing outside these directories is shown or changed. */
+  /** The model can see and change only files inside these directories. */
   directories: list(z.string()),
 });
 export type Consent = z.infer<typeof Consent>;
 
-/** Kinds of data that the model can read. Lua reports to the host when they change. `text` is the text of buffers. */
+/**
+ * Kinds of data that the model can read. Lua reports changes of these data to the host. `text` is the text of buffers.
+ */
 export const Changed = z.enum(["buffers", "changes", "diagnostics", "quickfix", "selection", "text"]);

@@ -12,13 +12,13 @@ const Sharing = z.object({
   paused: z.boolean(),
   /** Patterns of files that are not shared, as in a `.gitignore`. */
   exclude: list(z.string()),
-  /** Value of the option `trust`. If it is missing, the CLI's own folder trust decides. */
+  /** Value of the option `trust`. Without a value, the CLI's own folder trust decides. */
   trusted: z.boolean().optional(),
 });
 
 const Position = z.object({ line: z.number().int().positive(), character: z.number().int().positive() });
 
-/** The range of a selected text, `end` exclusive. Positions are 1-based, with `character` in UTF-16 units. */
+/** Range of the selected text. `end` is exclusive. Positions are 1-based, with `character` in UTF-16 units. */
 const SelectedRange = z.object({ start: Position, end: Position });
 export type SelectedRange = z.infer<typeof SelectedRange>;
 
@@ -27,11 +27,11 @@ export const Snapshot = z.object({
   /** Whether this is the first snapshot of a subscription. It replaces all earlier data. */
   reset: z.boolean(),
   /**
-   * Whether the list of buffers continues in the next snapshot. The first list is sent in parts, so that it does not
-   * block the editor.
+   * Whether the list of buffers continues in the next snapshot. Lua sends the first list in parts, so that the editor
+   * is not blocked.
    */
   more: z.boolean(),
-  /** Set in the first snapshot, and whenever these settings have changed. */
+  /** The sharing settings. Set in the first snapshot, and after each change of these settings. */
   sharing: Sharing.optional(),
   /**
    * Buffers that were added, renamed, written or removed. `path` is absolute; it is missing if the buffer has no file.

@@ -16,8 +16,8 @@ export const ClientInfo = z.object({
   version: z.string(),
   connectedAt: z.number().describe("Unix milliseconds."),
   port: z.int().optional().describe("The CLI's port of the connection of its event stream."),
-  // While this is true, Gemini CLI sends nothing, but still reads the events of its session, so that no decision is
-  // lost.
+  // While `interrupted` is true, Gemini CLI sends nothing, but still reads the events of its session. Therefore, no
+  // decision is lost.
   interrupted: z
     .boolean()
     .describe('Whether the CLI shows "Disconnected" until the user types `/ide enable` there.'),
@@ -31,7 +31,7 @@ export const ClientInfo = z.object({
 });
 export type ClientInfo = z.infer<typeof ClientInfo>;
 
-/** The context that connected CLIs have now. `excluded` names the active file if it is withheld from them. */
+/** The context that connected CLIs have now. */
 export const Shared = z.object({
   paused: z.boolean().describe("Whether the user has paused sharing."),
   files: z.array(z.string()).describe("Absolute paths of the open files, the last focused first."),
