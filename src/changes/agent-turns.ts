@@ -1,41 +1,44 @@
-/** Stores the current turn of each agent: the prompt, the changed files, and reasons why changes may be missing. */
+/** Stores the current turn of each agent: the prompt, the changed files, and reasons why files may be missing. */
 import type { Agent } from "../contract/hooks.ts";
 import { type Author, authorOf } from "./file-change.ts";
 
-/** Maximum length of a stored prompt (UTF-16 units). Longer prompts are cut, because a prompt is shown in one line. */
+/** Maximum length of a stored prompt (UTF-16 units). Longer prompts are cut, so that they fit into one line. */
 const MAX_PROMPT_LENGTH = 200;
 
-/** Maximum number of agents. Those whose last turn began first are forgotten. */
+/** Maximum number of agents. Beyond this number, the agents with the oldest turns are forgotten. */
 const MAX_AGENTS = 64;
 
-/** Maximum number of turns for which `sessionOf` knows the session. */
+/** Maximum number of turns whose session is remembered. */
 const MAX_TURNS = 1_000;
 
 export interface Turn extends Author {
   readonly files: Set<string>;
-  /** Reasons why changes may be missing, each worded as the end of a sentence. */
+  /** Reasons why changes of the turn may be missing, such as "Git did not answer after a command". */
   readonly gaps: Set<string>;
 }
 
 export interface AgentTurns {
   begin(agent: Agent, prompt: string): void;
   authorOf(agent: Agent): Author;
-  /** Returns the session to which a turn belongs, if this host knows it. */
+  /** Returns the session of a turn; undefined if the turn is unknown. */
   sessionOf(turn: number): string | undefined;
-  /** Returns the author of the last turn of any agent of this CLI. */
+  /** Returns the author of the newest turn of a CLI. Considers all agents of the CLI. */
   latest(cli: string): Author;
   changed(agent: Agent, path: string): void;
   missed(agent: Agent, gap: string): void;
-  /** Ends the turn of an agent. @returns the files and gaps of the turn */
+  /** Ends the turn of an agent. @returns the changed files, and reasons why files may be missing */
   end(agent: Agent): Pick<Turn, "files" | "gaps">;
-  /** Continues with the turns of an earlier host. @param turns by session */
+  /** Restores turns from before a restart of the host process. @param turns by session */
   restore(turns: ReadonlyMap<string, Turn>): void;
 }
 
-/** @param save stores a turn for the next host; undefined removes it */
+/**
+ * @param save stores a turn, so that the turn survives a restart of the host process. `undefined` removes the stored
+ * turn
+ */
 export function createAgentTurns(save: (session: string, turn: Turn | undefined) => void): AgentTurns {
   const turns = new Map<string, Turn>();
-  /** Sessions by turn. A turn is identified by the time of its start. */
+  /** Session of each turn, by the start time of the turn (Unix milliseconds). */
   const sessions = new Map<number, string>();
   let lastTurn = 0;
 
@@ -45,7 +48,7 @@ export function createAgentTurns(save: (session: string, turn: Turn | undefined)
 
   function begin(agent: Agent, prompt: string): Turn {
     turns.delete(agent.session);
-    // Makes the time unique, because it identifies the turn.
+    // The start time identifies a turn, so two turns must not start at the same time.
     lastTurn = Math.max(Date.now(), lastTurn + 1);
     const turn = { cli: agent.cli, turn: lastTurn, prompt: shorten(prompt), ...nothing() };
     turns.set(agent.session, turn);

@@ -1,4 +1,4 @@
-/** Stores the changes of this Neovim for the next host. Stores no text of files that are not shared. */
+/** Stores unreviewed changes, so that they survive a restart of the host process. Stores text only of shared files. */
 import { join } from "node:path";
 import * as z from "zod";
 import type { Log } from "../base/log.ts";
@@ -18,7 +18,7 @@ import { createJournal, JOURNAL } from "./journal.ts";
 import { createLeftChanges } from "./left-changes.ts";
 import { splitLines } from "./line-diff.ts";
 
-/** An agent, and the paths of the files that it is about to change. */
+/** Files that an agent is about to change. */
 export interface PendingEdits {
   readonly agent: Agent;
   readonly paths: readonly string[];
@@ -28,7 +28,7 @@ export interface Saved {
   readonly changes: readonly FileChange[];
   readonly awaited: readonly PendingEdits[];
   readonly commands: readonly RestoredCommand[];
-  /** By session. */
+  /** Turns by session. */
   readonly turns: ReadonlyMap<string, Turn>;
 }
 
@@ -36,16 +36,16 @@ export interface ChangeMemory {
   save(change: FileChange): void;
   forget(path: string): void;
   await(awaited: readonly PendingEdits[]): void;
-  /** Stores the turn of a session, or removes it if `turn` is undefined. */
+  /** Stores the turn of a session. If `turn` is undefined, removes the stored turn. */
   saveTurn(session: string, turn: Turn | undefined): void;
   readonly commands: CommandMemory;
-  /** Returns the data stored by an earlier host. */
+  /** Loads the data that was stored before the host process restarted. */
   load(): Promise<Saved>;
-  /** Takes over changes from Neovims that have ended. @param isWanted chooses the files */
+  /** Adopts unreviewed changes of Neovim instances that have ended. @param isWanted selects files by path */
   takeLeft(isWanted: (path: string) => boolean): Promise<FileChange[]>;
-  /** Whether the text of a file may be stored. False if the file is excluded from sharing, or if this is not known. */
+  /** Returns true if the text of a file may be stored, that is, if the file is known to be shared with agents. */
   mayKeep(path: string): boolean;
-  /** Resolves when everything is stored. Idempotent. */
+  /** Writes all pending data to disk. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -58,7 +58,7 @@ const place = {
   turn: z.number(),
 };
 
-/** The stored form of a `Piece` of edits-to-hunks.ts: lines with hunks. */
+/** Stored form of `Piece` (edits-to-hunks.ts): some lines, and the hunks in these lines. */
 const SavedPiece = z.object({
   lines: z.array(z.string()),
   hunks: z.array(z.object({ ...place, old: z.array(z.string()) })),
@@ -66,7 +66,7 @@ const SavedPiece = z.object({
 
 const author = { cli: z.string(), turn: z.number(), prompt: z.string() };
 
-/** In the texts, each character stands for one byte. */
+/** Schema of a stored change. Each character of a text stands for one byte of the file (latin1). */
 const SavedChange = z.object({
   path: z.string(),
   before: z.enum(["absent", "known", "unknown"]),
@@ -99,25 +99,25 @@ const SavedAwaited = z.object({
   awaited: z.array(z.object({ agent: SavedAgent, paths: z.array(z.string()) })),
 });
 
-/** Keys under which the journal stores values that do not belong to a single file. The other keys are paths. */
+/** Journal keys that are not file paths. A change is stored under the path of its file. */
 const AWAITED = "awaited";
 const turnKey = (session: string) => `turn ${session}`;
 
-/** For this time after a check of the ignore files, their changes are not noticed. */
+/** Time for which a check of the ignore files stays cached. */
 const VERDICT_CACHE_TIME_MS = 1_000;
 
 /**
- * Delay before a changed turn is stored. Each changed file changes the turn, and the delay lets several of these
- * changes be stored together. A new turn is stored without this delay, so that a crash does not lose its prompt.
+ * Delay before a turn with changed files is stored, so that several files are stored together. A new turn is stored at
+ * once, so that a crash does not lose the prompt.
  */
 const TURN_DELAY_MS = 200;
 
 interface ChangeMemoryOptions {
-  /** A directory for files that only the user may change. */
+  /** Directory in which only the user may write. */
   directory: string;
-  /** Id of this Neovim process. No other process ever gets the same id. */
+  /** Id of this Neovim process. Ids are never reused. */
   instance: string;
-  /** Patterns of files that are not shared. */
+  /** Patterns of files that must not be shared with agents. */
   exclude: readonly string[];
   log: Log;
 }
@@ -128,7 +128,7 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
   const left = createLeftChanges(own, journal);
   const files = createFiles({ judgesMissing: true });
   let cached: { verdictOf: SharingSnapshot; at: number } | undefined;
-  /** Turns that have changed since they were stored. By session. */
+  /** Turns that changed after they were last stored, by session. */
   const turns = new Map<string, Turn>();
   let turnsDue: NodeJS.Timeout | undefined;
 
@@ -199,7 +199,7 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
     async takeLeft(isWanted) {
       const values = await left.take((path) => isWanted(path) && mayKeep(path));
       const changes = values.flatMap((value) => SavedChange.safeParse(value).data ?? []);
-      // Drops files that an agent was only about to change when Neovim ended.
+      // Drops unchanged files: an agent was about to write them when Neovim ended.
       for (const change of changes.filter((one) => !isChanged(one))) journal.remove(change.path);
       return changes.filter(isChanged);
     },

@@ -1,6 +1,6 @@
 /**
- * Stores the files that agents change. For each file: its change, the agents that are editing it, and what Neovim
- * shows.
+ * Keeps the list of files that agents change: the change of each file, the agents that are editing the file, and the
+ * change as Neovim shows it.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { ShownChange } from "../contract/changes.ts";
@@ -12,16 +12,14 @@ import { createFileWatch } from "../system/file-watch.ts";
 import type { ChangeMemory, Saved } from "./change-memory.ts";
 import { type Author, beginChange, type FileChange, isChanged, shown } from "./file-change.ts";
 
-/** Maximum total length of all texts (characters). When it is reached, the texts of further files are not stored. */
+/** Maximum total length of all texts (characters). Beyond this limit, the texts of further files are not kept. */
 const MAX_TEXT_LENGTH = 64 * 1024 * 1024;
 const FULL = "too many other changes are unreviewed; after you keep some, later changes can be undone";
 
-/**
- * Delay before the counts are reported. An agent often changes several files at once, and these are reported together.
- */
+/** Delay before the number of changes is reported, so that several files changed at once cause one report. */
 const REPORT_DELAY_MS = 50;
 
-/** Why a change is updated: an agent has just changed the file (`agent`), or the user has decided (`decision`). */
+/** Reason for an update: an agent has written the file (`agent`), or the user has kept or undone hunks (`decision`). */
 interface Cause {
   readonly agent?: Agent;
   readonly decision?: "kept" | "undone";
@@ -33,23 +31,26 @@ export interface ChangedFiles {
   all(): FileChange[];
   /** Returns the changed files, and the files that an agent may be about to change. */
   known(): FileChange[];
-  /** Stores the change of a file in its current state, and shows it in Neovim. */
+  /** Stores the new state of a file's change, and shows the change in Neovim. */
   set(change: FileChange, cause?: Cause): void;
   /** Records that a tool of the agent is about to change the file. */
   await(agent: Agent, path: string): void;
-  /** Records that a tool for which `await` was called has ended. */
+  /** Records that the tool announced with `await` has ended. */
   arrived(agent: Agent, path: string): void;
   /** Returns the files that this agent may be about to change. */
   awaitedBy(agent: Agent): string[];
-  /** Forgets all edits that this agent has begun: `awaitedBy` is then empty. */
+  /** Forgets all pending edits of this agent. */
   abandon(agent: Agent): void;
   /** Returns an agent that is about to change the file, if there is one. @param except an agent to ignore */
   awaitingAgent(path: string, except?: Agent): Agent | undefined;
-  /** Sets whether any agent is working. While one is, Neovim reports each file that the user writes. */
+  /** Sets whether any agent is working. While agents work, Neovim reports each file that the user writes. */
   follow(areAtWork: boolean): void;
-  /** Creates a change without storing it. @param found the file before the agent's edit */
+  /** Creates the change of a file without storing the change. @param found state of the file before the agent's edit */
   begin(path: string, found: FileState, author: Author): FileChange;
-  /** Continues with the files of an earlier host. @returns those that no agent is editing */
+  /**
+   * Restores stored changes, for example after a restart of the host process. @returns changes of files that no agent
+   * is editing
+   */
   restore(saved: Pick<Saved, "changes" | "awaited">): FileChange[];
   /** Stops watching the disk. Idempotent. */
   close(): void;
@@ -61,7 +62,7 @@ interface ChangedFilesOptions {
   /** Called with files that may have changed on disk. */
   look: (paths: ReadonlySet<string>) => void;
   agentWrote(path: string, agent: Agent): void;
-  /** Called some time after the counts have changed. */
+  /** Called with the number of changed files and hunks, shortly after these numbers have changed. */
   report(counts: NonNullable<Status["changes"]>): void;
 }
 
@@ -71,16 +72,16 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
   /** Total length of the texts of each file (characters). */
   const sizes = new Map<string, number>();
   let total = 0;
-  /** Changes in the form in which Neovim was last told about them. */
+  /** Changes that Neovim currently shows, by path. */
   const told = new Map<string, ShownChange>();
-  /** Agents by session, with the number of pending edits of each file. */
+  /** Agents with pending edits, by session. `paths` counts the pending edits of each file. */
   const awaited = new Map<string, { agent: Agent; paths: Map<string, number> }>();
   const watch = createFileWatch(options.look);
   let areAtWork = false;
   let reporting: NodeJS.Timeout | undefined;
   /**
-   * Whether Neovim reports the files that the user writes. Undefined until this host sets it, because an earlier host
-   * may have set it to either value.
+   * True if Neovim reports the files that the user writes. Undefined at the start, because Neovim may still have the
+   * setting from before a restart of the host process.
    */
   let following: boolean | undefined;
 
@@ -108,8 +109,8 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
   }
 
   /**
-   * Forgets the file if it has no change and no agent is editing it. Then updates what is watched: this file, and the
-   * user's writes in Neovim.
+   * Forgets a file without changes, unless an agent is editing the file. Then updates the watch on the file, and the
+   * setting that makes Neovim report the user's writes.
    */
   function tidy(path: string): void {
     const change = files.get(path);
@@ -195,7 +196,7 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
       return beginChange(path, fits ? found : { ...unknown(FULL), version: found.version }, author);
     },
     restore(saved) {
-      // Adds the earlier edits to those that agents have begun since this host started.
+      // Agents may already have begun edits, because the host process has just started. Adds the stored edits to these.
       for (const { agent, paths } of saved.awaited) for (const path of paths) beginEdit(agent, path);
       remember();
       for (const change of saved.changes) {

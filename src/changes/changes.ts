@@ -1,6 +1,6 @@
 /**
- * Tracks changes that agents make without a review. Finds them each time a tool has run, shows them, and keeps or
- * undoes them as the user decides.
+ * Tracks changes that agents make without asking for a review. Finds the changes after each tool run, shows them in
+ * Neovim, and keeps or undoes them on the user's command.
  */
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -30,38 +30,39 @@ import { createStaging } from "./staging.ts";
 import { createUndoNotes } from "./undo-notes.ts";
 import { candidatesAt, isBelow } from "./work-tree.ts";
 
-/** How long to wait for an answer of Lua. Lua cannot answer while Neovim shows a prompt. */
+/** Timeout for an answer of Lua. Lua cannot answer while Neovim shows a prompt. */
 const LUA_TIMEOUT_MS = 200;
 
 /**
- * Maximum time without a host during an edit or command. After a longer time, changes are not attributed to that edit
- * or command, because others have probably changed files, too.
+ * Maximum downtime of the host process during an agent's edit or command. After a longer downtime, changes are not
+ * attributed to the agent, because the user has probably changed files, too.
  */
 const MAX_ABSENCE_MS = 10_000;
 
 export interface Changes {
   /**
-   * Called for each event of a hook. Never rejects.
-   * @param begun aborted when the tool begins, which may happen before the host has read the tool's files
+   * Handles an event of a CLI's hook. Never rejects.
+   * @param begun aborted when the CLI no longer waits. From then on, the tool may be running
    * @returns a promise that resolves when the tool may begin
    */
   listener(event: AgentEvent, begun?: AbortSignal): Promise<void>;
   /**
-   * Called when the user has accepted a proposal for a file. If a text with one of these hashes is written to the file,
-   * this is not an unreviewed change.
+   * Records that the user has accepted a proposed text for a file. Writing a text with one of these hashes then does
+   * not count as an unreviewed change.
    */
   agreed(path: string, hashes: readonly string[]): void;
   /**
-   * Returns a text that tells an agent what the user has undone since the last call.
+   * Returns a message that tells an agent which changes the user has undone since the last call; undefined if there are
+   * none.
    */
   undone(agent: Agent): string | undefined;
-  /** Called when the last client of a CLI has disconnected. */
+  /** Called when the last connection of a CLI has closed. */
   left(cli: string): Promise<void>;
-  /** Called when directories are opened in Neovim. */
+  /** Called when the user has opened directories in Neovim. */
   opened(directories: readonly string[]): Promise<void>;
   readonly history: History;
   readonly handlers: Pick<EventHandlers, keyof typeof changeEvents>;
-  /** Stops watching the disk. Resolves when everything is stored for the next host. Idempotent. */
+  /** Stops watching the disk, and stores all changes. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -134,8 +135,8 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
   const yieldIfDue = createYielder();
 
   /**
-   * Runs functions one after the other. They must not overlap, because each compares the disk with the state that the
-   * one before has updated.
+   * Runs functions one after the other. They must not overlap, because each function compares the disk with the state
+   * that the previous function has left.
    */
   function enqueue(run: () => void | Promise<void>): Promise<void> {
     const done = last.then(run).catch((error: unknown) => {
@@ -146,7 +147,7 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
     return done;
   }
 
-  /** Completes the edits and commands of agents that are gone, and then runs a function. */
+  /** Completes the edits and commands of agents whose process has ended. Then runs a function. */
   function enqueueAfterGone(run: () => Promise<void>): Promise<void> {
     void tracker.resolveGone();
     return enqueue(run);
@@ -165,48 +166,48 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
     await wroteHere(path, now);
   }
 
-  /** Compares all changed files with the disk, for example after a time in which they were not watched. */
+  /** Compares all changed files with the disk. Keeps changes that the user has staged in Git. */
   async function refresh(): Promise<void> {
     await lookAgain(new Set(files.all().map(({ path }) => path)));
     await staging.keep();
   }
 
   /**
-   * Called with files that have changed on disk. Does nothing while a command runs, because the command may have
-   * changed them.
+   * Compares files with the disk. Does nothing during an agent's command, because the end of the command triggers a
+   * comparison.
    */
   async function lookAgain(paths: ReadonlySet<string>): Promise<void> {
     if (areCommandsRunning()) return;
     for (const path of paths) if (!files.awaitingAgent(path)) await syncPath(path);
   }
 
-  /** Updates the change of a file with the state on disk, in case the file was written and nobody has reported it. */
+  /** Compares a file with the disk, in case a write was not reported. Updates the change of the file. */
   async function syncPath(path: string): Promise<void> {
     const change = files.get(path);
     if (!change || (await versionAt(path)) === change.version) return;
     const wereRunning = areCommandsRunning();
     const now = await readStableState(path);
-    // If an agent has begun an edit or a command meanwhile, the file is compared when that edit or command ends.
+    // An agent's edit or command has begun or ended meanwhile. Its end triggers another comparison.
     if (files.awaitingAgent(path) || areCommandsRunning() !== wereRunning) return;
     if (now.kind === "absent" && change.exists && !wereRunning) await followRename(change);
     tracker.catchUp(change, now);
   }
 
-  /** If the file was renamed, lists its change under the new name. */
+  /** If the user has renamed the file, lists the change under the new path. */
   async function followRename(change: FileChange): Promise<void> {
     const name = await findRenamed(change, (await openPlaces())?.files ?? []);
     if (name !== undefined && !files.get(name))
       files.set(follow({ ...change, path: name }, await readState(name)));
   }
 
-  /** Called when the user has written a file, or an undo has restored it. */
+  /** Updates the change of a file that the user or an undo has written. */
   async function wroteHere(path: string, now: FileState): Promise<void> {
     tracker.settled(path, now);
     const change = files.get(path);
     if (change && now.version !== change.version) files.set(follow(change, now));
   }
 
-  /** Loads what an earlier host has stored, and goes on tracking the agents' edits and commands that began then. */
+  /** Loads the data stored before a restart of the host process, and resumes tracking unfinished edits and commands. */
   async function resume() {
     const saved = await memory.load();
     const isLong = absence !== undefined && absence.duration > MAX_ABSENCE_MS;
@@ -221,7 +222,7 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
 
   const resumed = resume();
 
-  /** Takes over the changes of files in these directories from Neovims that have ended. */
+  /** Adopts the changes that ended Neovim instances have left for files in these directories. */
   async function takeLeft(open: readonly string[], noteCount: number): Promise<void> {
     const roots = await Promise.all(open.map(realPath));
     const isWanted = (path: string) => !files.get(path) && roots.some((root) => isBelow(path, root));
@@ -246,7 +247,7 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
     await takeLeft(directories, boot.notes);
   });
 
-  /** Runs a function with the change of a file, if there is one. */
+  /** Runs a function with the change of a file. Does nothing if the file has no change. */
   function withChange(path: string, run: (change: FileChange) => void): Promise<void> {
     return enqueue(() => {
       const change = files.get(path);
@@ -255,8 +256,8 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
   }
 
   /**
-   * Reads a file that the user has written. Its state is recorded at once, so that the write is not attributed to a
-   * running command.
+   * Reads a file that the user has written. Records the new state at once, so that the write is not attributed to an
+   * agent's running command.
    */
   async function readWrittenFile(named: string): Promise<{ path: string; now: FileState }> {
     const path = await realPath(named);
@@ -308,9 +309,8 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
 }
 
 /**
- * Finds the new name of a changed file that the user has renamed.
- * @param openFiles files that are open in Neovim, which are searched as well as the folder of the file
- * @returns undefined if the file was not found, or was changed as well as renamed
+ * Finds the new path of a renamed file. Searches the folder of the file, and the files that are open in Neovim.
+ * @returns undefined if no file has the same content and times, for example because the file was also edited
  */
 async function findRenamed(
   { path, version }: Pick<FileChange, "path" | "version">,

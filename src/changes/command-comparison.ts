@@ -1,4 +1,7 @@
-/** Finds the files that a shell command has changed: compares them with the snapshot from before the command. */
+/**
+ * Finds the files that an agent's shell command has changed. Compares the files with a snapshot from before the
+ * command.
+ */
 import type { Stats } from "node:fs";
 import { basename } from "node:path";
 import {
@@ -29,59 +32,55 @@ import {
 } from "./work-tree.ts";
 
 /**
- * Maximum number of files that are listed for a command. A command that changes more, such as a checkout, is not listed
- * by file.
+ * Maximum number of files that are listed for a command. If a command such as `git checkout` changes more files, only
+ * the number of files is reported.
  */
 const MAX_LISTED_CHANGES = 5_000;
 
-/** Maximum size of earlier contents requested from Git (bytes). */
+/** Maximum total size of earlier file contents that are read from one Git repository (bytes). */
 const MAX_TEXT_BYTES = 32 * 1024 * 1024;
 export const TOO_MUCH = "the command changed too much at once";
 
 /** A file that a command has changed. */
 export interface Touched {
   readonly path: string;
-  /** State before the command. */
+  /** State of the file before the command. */
   readonly before: FileState;
 }
 
 interface Comparison {
   readonly touched: readonly Touched[];
-  /** Reasons why changes may be missing, each worded as the end of a sentence. */
+  /** Reasons why changes may be missing, such as "Git did not answer after a command". */
   readonly gaps: readonly string[];
 }
 
 interface ComparisonOptions {
   readonly snapshot: Snapshot;
-  /**
-   * Files that somebody other than the command has written since the snapshot: their states after these writes, by
-   * absolute path.
-   */
+  /** States of files that the user or another agent has written since the snapshot, by absolute path. */
   readonly settled: ReadonlyMap<string, FileState>;
   /**
-   * Files whose content before the command is known, in addition to those that the comparison finds. Identified by
-   * inode, because the command may have renamed them.
+   * Inodes of further files whose content before the command is known. An inode still identifies a file after a rename.
    */
   readonly noticed: ReadonlySet<number>;
   readonly scope: Scope;
   readonly readIndex: ReadIndex;
 }
 
-/** A file that differs from its entry in the index. */
+/** A file that differs from its entry in Git's index. */
 interface Changed {
   readonly entry: IndexEntry;
   readonly found: Found;
-  /** Permission bits before the command. */
+  /** Permission bits of the file before the command. */
   readonly mode: number;
-  /** Whether the file was checked before the command, and matched the index. */
+  /** True if the file was compared with Git's index before the command, and did not differ. */
   readonly isKnown: boolean;
 }
 
-/** A file that existed before the command. */
+/** A changed file at a path that was known before the command. */
 interface Earlier extends Touched {
   /**
-   * Inode of the file, if the file is no longer at its path. If a file at another path has this inode, it is the same
-   * file after a rename, or a new file that has got the freed inode.
+   * Inode of a file that is no longer at its path. A file at another path with this inode is either the renamed file,
+   * or a new file that reuses the inode.
    */
   readonly goneInode?: number | undefined;
 }
@@ -112,8 +111,8 @@ export async function compare({
   if (made.length > MAX_LISTED_CHANGES) gaps.add(`a command created ${made.length} files`);
   const all = [...earlier, ...(made.length > MAX_LISTED_CHANGES ? [] : made)];
   const real = await areReal(all.map(({ path }) => path));
-  // Paths below a symbolic link are left out, with one exception: if the command has replaced a folder by a link, the
-  // files that were in the folder are listed as gone.
+  // Leaves out paths below a symbolic link. Exception: if the command has replaced a folder by a link, the files of the
+  // folder are listed as deleted.
   const wasReal = ({ before }: Touched, i: number) => i < earlier.length && before.version !== BELOW_LINK;
   return { touched: all.filter((one, i) => real[i] || wasReal(one, i)), gaps: [...gaps] };
 }
@@ -137,7 +136,9 @@ interface TreeOptions extends Pick<ComparisonOptions, "scope" | "readIndex"> {
 
 interface TreeComparison {
   readonly changed: readonly Earlier[];
-  /** Absolute paths of files that are in the index or untracked now, and were not in the index before the command. */
+  /**
+   * Absolute paths of possibly new files: Git lists them now, and the index did not contain them before the command.
+   */
   readonly names: readonly string[];
   readonly gaps: readonly string[];
 }
@@ -168,7 +169,7 @@ function versionIn(found: Found): string {
   return typeof found === "object" ? versionOf(found) : (found ?? ABSENT.version);
 }
 
-/** Finds files that differ from the index, and matched it before the command. */
+/** Finds files that differ from Git's index now, but did not differ before the command. */
 async function changedEntries(
   tree: TreeSnapshot,
   since: number,
@@ -182,8 +183,8 @@ async function changedEntries(
       const stats = typeof found === "object" ? found : undefined;
       if ((stats && entry.isSame(stats)) || !isNew(pathIn(tree, entry.name))) return;
       const isKnown = at < tree.looked;
-      // If the file was not checked before the command, it may have differed from the index even then. Takes it only if
-      // its ctime shows that it was changed since.
+      // A file that was not checked in time may have differed from the index even before the command. Lists such a file
+      // only if its ctime is newer than the snapshot.
       if (isKnown || (stats && stats.ctimeMs >= since))
         changed.push({ entry, found, isKnown, mode: tree.modes[at] ?? entry.mode });
     },
@@ -191,7 +192,7 @@ async function changedEntries(
   return changed;
 }
 
-/** Finds files that are in the index or untracked now, and were not in the index before the command. */
+/** Returns names that Git lists now, as tracked or untracked, and that the index did not contain before the command. */
 function newNames(tree: TreeSnapshot, index: GitIndex | undefined, untracked: readonly string[]): string[] {
   const isSame = index === undefined || index === tree.index;
   if (isSame && untracked.length === 0) return [];
@@ -204,13 +205,13 @@ function goneInode(before: number, found: Found): number | undefined {
   return typeof found === "object" && inodeOf(found) === before ? undefined : before;
 }
 
-/** Files that are no longer at the paths that they had before the command. They may have been renamed. */
+/** Files that have left their paths during the command. They may have been renamed. */
 interface Renamed {
-  /** Inodes of the files whose earlier bytes are known. */
+  /** Inodes of the files whose bytes before the command are known. */
   readonly known: ReadonlySet<number>;
   /**
-   * The other files, identified by {@link withoutRename} of their versions, because a new file may have got the inode
-   * of a deleted one.
+   * The other files, identified by {@link withoutRename} of their version. The inode is not enough, because a new file
+   * may reuse the inode of a deleted file.
    */
   readonly unknown: ReadonlySet<string>;
 }
@@ -240,8 +241,8 @@ async function newFiles(paths: readonly string[], since: number, renamed: Rename
 }
 
 /**
- * Returns the state that a path outside the snapshot had before the command. If the file may be the only copy of its
- * bytes, such as a renamed file that Git had ignored, the state is "unknown", so that an undo does not delete the file.
+ * Returns the state before the command for a path outside the snapshot. A file may be the only copy of its bytes, for
+ * example after the rename of an ignored file. Its state is then "unknown", so that undo does not delete the file.
  * @returns undefined if the file has not changed
  */
 function beforeNew(found: Stats, since: number, { known, unknown: others }: Renamed): FileState | undefined {
@@ -256,8 +257,8 @@ function isAttributes(name: string): boolean {
 }
 
 /**
- * Adds the bytes that the files had before the command, if Git can provide them.
- * @param isConverted whether a .gitattributes file has changed: Git may then convert bytes in another way than before
+ * Adds the bytes that the files had before the command, if Git knows these bytes.
+ * @param isConverted true if a .gitattributes file has changed. Git may then convert files in another way than before
  */
 async function withBytes(
   tree: TreeSnapshot,

@@ -1,6 +1,6 @@
 /**
- * Stores the running shell commands and their snapshots. If the host is restarted during a command, the next host can
- * then compare the files when the command ends.
+ * Stores the running shell commands of agents, and the snapshots taken before these commands. When a command ends,
+ * files can then be compared even if the host process was restarted during the command.
  */
 import * as z from "zod";
 import { createYielder } from "../base/work-slices.ts";
@@ -14,7 +14,7 @@ import { storedTree } from "./tree-snapshot.ts";
 const MAX_TEXT_LENGTH = 4 * 1024 * 1024;
 const NOT_STORED = "the bridge was restarted during the command, and the earlier bytes were not stored";
 
-/** Limits of one part of a snapshot: length of the texts (characters), and number of files. */
+/** Limits for one part of a stored snapshot: length of the texts (characters), and number of files. */
 const MAX_PART_LENGTH = 512 * 1024;
 const MAX_PART_FILES = 2_000;
 
@@ -41,11 +41,11 @@ type SavedFileState = z.infer<typeof SavedFileState>;
 const SavedStart = z.object({
   agent: SavedAgent,
   command: z.string(),
-  /** The directories that were open in Neovim. */
+  /** Directories that were open in Neovim when the command started. */
   directories: z.array(z.string()),
 });
 
-/** A snapshot without its files, which are stored separately, in parts. */
+/** A snapshot without its files. The files are stored separately, in parts. */
 const SavedSnapshot = z.object({
   since: z.number(),
   gaps: z.array(z.string()),
@@ -57,7 +57,7 @@ const SavedSnapshot = z.object({
       idLength: z.number(),
       indexVersion: z.string(),
       looked: z.number(),
-      /** Base64. */
+      /** Permission bits of the files, as base64. */
       modes: z.string(),
       repositories: z.array(z.string()),
     }),
@@ -73,8 +73,8 @@ const SavedCommand = z.object({
 const SavedPart = z.object({
   commandId: z.string(),
   /**
-   * Number of the part. Absent if the value is not a part of the snapshot, but the newer state of a single file:
-   * somebody other than the command has written the file since.
+   * Number of the part. Absent for the newer state of a single file that the user or another agent wrote during the
+   * command.
    */
   part: z.number().optional(),
   files: z.array(SavedFileState),
@@ -88,7 +88,7 @@ interface StartedCommand {
 
 export interface RestoredCommand extends StartedCommand {
   readonly id: string;
-  /** Undefined if the earlier host ended before it had stored the whole snapshot. */
+  /** Undefined if the host process ended before the whole snapshot was stored. */
   readonly snapshot?: StoredSnapshot | undefined;
   readonly files: Map<string, FileState>;
 }
@@ -97,17 +97,17 @@ export interface CommandMemory {
   begin(id: string, start: StartedCommand): void;
   /** Stores the snapshot of a command in the background. Stops if `forget` is called for the command. */
   save(id: string, start: StartedCommand, snapshot: Snapshot): Promise<void>;
-  /** Stores the state of a file that somebody other than the command has written. */
+  /** Stores the state of a file that the user or another agent has written during the command. */
   settled(id: string, path: string, now: FileState): void;
   forget(id: string): void;
 }
 
-/** @param mayKeep whether the text of a file may be stored */
+/** @param mayKeep returns whether the text of a file may be stored */
 export function createCommandMemory(
   journal: Pick<Journal, "save" | "remove">,
   mayKeep: (path: string) => boolean,
 ): CommandMemory & { restore(values: readonly unknown[]): RestoredCommand[] } {
-  /** For each command: the keys of its stored values, and how many characters of text may still be stored. */
+  /** Journal keys of the values stored for each command, and remaining room for texts (characters). By command id. */
   const stored = new Map<string, { keys: Set<string>; room: number }>();
 
   function put(id: string, key: string, value: object): void {

@@ -1,6 +1,6 @@
 /**
- * Reads files before a shell command runs, because no hook reports which files a command changes. After the command,
- * the files are compared with this snapshot.
+ * Takes a snapshot of files before an agent's shell command. No hook reports which files a command changes, so the
+ * files are compared with the snapshot after the command.
  */
 import { createYielder } from "../base/work-slices.ts";
 import type { Agent } from "../contract/hooks.ts";
@@ -33,13 +33,13 @@ export interface Snapshot {
   /** Start of the snapshot (Unix milliseconds). */
   readonly since: number;
   /**
-   * By absolute path: the states of open and changed files, of files that differ from Git's index, and of files outside
-   * work trees.
+   * File states by absolute path. Contains open and changed files, files that differ from Git's index, and files
+   * outside Git work trees.
    */
   readonly files: Map<string, FileState>;
   readonly trees: readonly TreeSnapshot[];
   readonly outside: Outside;
-  /** Reasons why changes may be missing. Each one is worded to end a sentence. */
+  /** Reasons why changes may be missing, such as "Git's index cannot be read". */
   readonly gaps: readonly string[];
 }
 
@@ -48,18 +48,18 @@ interface SnapshotOptions {
   readonly scope: Scope;
   /** Absolute paths of files that are always read, even if Git reports no difference. */
   readonly known: readonly string[];
-  /** Signals that the command has begun, so that it is too late to read further files. */
+  /** Aborted when the command begins. The command may change files from then on. */
   readonly begun: AbortSignal;
 }
 
 interface Snapshots {
   take(options: SnapshotOptions): Promise<Snapshot>;
-  /** Empties the cache of the files read for the last snapshot. */
+  /** Empties the cache of files that were read for the last snapshot. */
   forget(): void;
 }
 
 export function createSnapshots(readIndex: ReadIndex): Snapshots {
-  /** Cache of the files read for the last snapshot, so that unchanged files need not be read again. */
+  /** Files that were read for the last snapshot. The next snapshot takes unchanged files from this cache. */
   let remembered = new Map<string, FileState>();
 
   async function read({ path, found }: Candidate, room: number, begun: AbortSignal): Promise<FileState> {
@@ -77,7 +77,7 @@ export function createSnapshots(readIndex: ReadIndex): Snapshots {
   }
 
   /**
-   * Reads the candidates in the given order, and adds their states to `files`. Skips those that `files` already
+   * Reads candidate files in the given order, and adds their states to `files`. Skips files that `files` already
    * contains.
    */
   async function readInto(
@@ -98,8 +98,8 @@ export function createSnapshots(readIndex: ReadIndex): Snapshots {
   }
 
   /**
-   * Caches states for the next snapshot. Leaves out files that were written a moment ago: if they are written again at
-   * almost the same time, their modification time might stay the same.
+   * Caches file states for the next snapshot. Leaves out files that were written a moment ago: a second write within
+   * the same clock tick would not change the modification time.
    */
   function remember(files: ReadonlyMap<string, FileState>, readAt: number): void {
     const isSettled = ({ kind, since = readAt }: FileState) =>
@@ -112,7 +112,7 @@ export function createSnapshots(readIndex: ReadIndex): Snapshots {
       const start = Date.now();
       const since = start - CLOCK_TICK_MS;
       const files = new Map<string, FileState>();
-      // Reads these files before running Git, because they matter most, and Git may be slow.
+      // Reads open and changed files before running Git. These files matter most, and Git may be slow.
       await readInto(files, await candidatesAt(await Promise.all(known.map(realPath))), begun);
       const { trees, differing, gaps } = await takeTrees(agent.cwd, { scope, begun, readIndex });
       const tops = trees.map(({ top }) => top);
@@ -126,12 +126,12 @@ export function createSnapshots(readIndex: ReadIndex): Snapshots {
   };
 }
 
-/** The part of a snapshot that is stored for the next host. The states of its files are stored separately. */
+/** Stored form of a snapshot, without the file states. These are stored separately. */
 export interface StoredSnapshot extends Pick<Snapshot, "since" | "outside" | "gaps"> {
   readonly trees: readonly StoredTree[];
 }
 
-/** @param snapshot undefined if the earlier host did not store all of it */
+/** Restores a snapshot after a restart of the host process. @param snapshot undefined if only a part was stored */
 export async function restoreSnapshot(
   snapshot: StoredSnapshot | undefined,
   files: Map<string, FileState>,
@@ -166,7 +166,7 @@ function sizeOf({ found }: Candidate): number {
   return typeof found === "object" ? found.size : 0;
 }
 
-/** Returns the length of the text (characters); 0 if the text is not known. */
+/** Returns the length of a known text (characters); 0 for an unknown text. */
 export function lengthOf(seen: FileState): number {
   return seen.kind === "known" ? seen.text.length : 0;
 }

@@ -1,6 +1,6 @@
 /**
- * Finds the files that agents change with shell commands: takes a snapshot of files before each command, and compares
- * the files with it afterwards.
+ * Finds the files that agents change with shell commands. Takes a snapshot before each command, and compares the files
+ * with the snapshot after the command.
  */
 import { randomUUID } from "node:crypto";
 import { createYielder } from "../base/work-slices.ts";
@@ -29,40 +29,40 @@ export interface Written extends Touched {
 
 export interface CommandResult {
   readonly written: readonly Written[];
-  /** Reasons why changes may be missing. Each one is worded to end a sentence. */
+  /** Reasons why changes may be missing, such as "Git did not answer after a command". */
   readonly gaps: readonly string[];
 }
 
 export interface Commands {
   /**
    * Takes the snapshot before a command.
-   * @param begun signals that the command has begun. Files that have not been read by then are treated as unknown
+   * @param begun aborted when the command begins. Files that were not read before this moment count as unknown
    */
   start(agent: Agent, command: string, places: OpenPlaces, begun: AbortSignal): Promise<Snapshot>;
-  /** Goes on tracking a command that started while an earlier host was running. */
+  /** Resumes tracking a command that started before the host process restarted. */
   resume(command: RestoredCommand): void;
   /**
-   * Completes a command: compares the files with the snapshot from before the command.
+   * Ends a command, and compares the files with the snapshot from before the command.
    * @returns undefined if no hook reported the start of the command
    */
   end(agent: Agent, command: string): Promise<CommandResult | undefined>;
-  /** Returns the commands of an agent that still run. */
+  /** Returns the running commands of an agent. */
   ofAgent(agent: Agent): string[];
   /**
-   * Of all running commands, the agent of the one that started last. Changes by an unknown author are attributed to
-   * this agent.
+   * Agent of the running command that started last; undefined if no command is running. This agent counts as the author
+   * of changes by an unknown author.
    */
   readonly runner: Agent | undefined;
-  /** Records that a known author, not a running command, has written a file. */
+  /** Records that the user or a tool has written a file, so that the write is not attributed to a running command. */
   settled(path: string, now: FileState): void;
   /** Records that a running command has written a file. @param before state of the file before that write */
   noticed(before: FileState, path: string, now: FileState): void;
   /**
-   * Records the state of a file just before an agent edits it. Commands that have ended, but whose files are still
-   * being compared, are then not taken for the author of the edit.
+   * Records the state of a file just before an agent's edit. A command that has just ended may still be compared.
+   * Without the record, the edit would be attributed to this command.
    */
   editing(path: string, now: FileState): void;
-  /** Empties the cache of the files read for the last snapshot. */
+  /** Empties the cache of files that were read for the last snapshot. */
   forget(): void;
   /** Resolves when the snapshots of running commands are stored. */
   stored(): Promise<void>;
@@ -74,18 +74,16 @@ interface Command {
   readonly command: string;
   readonly scope: Scope;
   readonly snapshot: Promise<Snapshot>;
-  /** By path: files that others have written since the start of the command, each in its state after that write. */
+  /** Files that others have written during the command. The values are the states after these writes, by path. */
   readonly settled: Map<string, FileState>;
-  /**
-   * Files whose content before the command is known. Identified by inode, because the command may have renamed them.
-   */
+  /** Inodes of files whose content before the command is known. An inode still identifies a file after a rename. */
   readonly noticed: Set<number>;
-  /** By path: files that agents edited after the command had ended, each in its state before that edit. */
+  /** Files that agents have edited after the command. The values are the states before these edits, by path. */
   readonly seen: Map<string, FileState>;
   hasEnded: boolean;
 }
 
-/** @param except the directory for the plugin's own files, which are not tracked */
+/** @param except directory of the plugin's own files. These files are not tracked */
 export function createCommands(except: string, memory: CommandMemory): Commands {
   const readIndex = createIndexReader();
   const snapshots = createSnapshots(readIndex);
@@ -109,7 +107,7 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
       size += lengthOf(after);
       const fits =
         size <= MAX_TEXT_LENGTH ? after : { ...after, ...unknown(TOO_MUCH), version: after.version };
-      // Looks for `before` in `settled` again, because others may have written the file during this comparison.
+      // Reads `settled` again, because others may have written the file during the comparison.
       written.push({ path, before: settled.get(path) ?? before, after: fits });
     }
     return { written: written.filter(({ before, after }) => before.version !== after.version), gaps };

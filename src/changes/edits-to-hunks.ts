@@ -1,36 +1,34 @@
 /**
- * Tracks which lines of a text were changed by agents. A hunk stands for changed lines, and keeps the old lines that
- * they replaced. All other lines belong to the user: the user's edits outside hunks become part of the reference text,
- * and are neither marked nor undone. Each operation returns a new text and leaves its argument unchanged.
+ * Tracks which lines of a text agents have changed. A hunk marks changed lines, and keeps the old lines. All other
+ * lines belong to the user: edits outside hunks become part of the reference text, and are neither marked nor undone.
+ * All operations return a new text, and leave their arguments unchanged.
  */
 import { diffLines, type Edit } from "./line-diff.ts";
 
-/** A change by agents: `count` lines, of which `line` is the first (0-based), have replaced the `old` lines. */
+/** A change by agents: `count` lines, starting at `line` (0-based), have replaced the `old` lines. */
 export interface Hunk {
-  /** Stays the same until an edit overlaps the hunk. */
+  /** Id of the hunk. An edit of the hunk's lines assigns a new id. */
   readonly id: number;
   readonly line: number;
   readonly count: number;
   readonly old: readonly string[];
-  /**
-   * Whether the user has edited the agent's lines, so that restoring the old lines would also remove the user's edits.
-   */
+  /** True if the user has edited the agent's lines. Restoring the old lines would then remove the user's edits. */
   readonly conflict: boolean;
-  /** Start of the turn that edited the hunk last (Unix milliseconds). */
+  /** Start of the agent's turn that last edited the hunk (Unix milliseconds). */
   readonly turn: number;
   /** Lines that the user had edited before the agent overwrote them. Undo restores these lines instead of `old`. */
   readonly edited?: Piece | undefined;
 }
 
-/** Lines with their hunks. */
+/** Some lines, and the hunks in these lines. */
 export interface Piece {
   readonly lines: readonly string[];
-  /** Sorted and disjoint. */
+  /** Hunks from top to bottom, without overlaps. */
   readonly hunks: readonly Hunk[];
 }
 
 export interface TrackedText extends Piece {
-  /** Highest id of any hunk so far. */
+  /** Highest id that a hunk has had so far. */
   readonly lastId: number;
 }
 
@@ -38,7 +36,7 @@ export function trackText(lines: readonly string[]): TrackedText {
   return { lines, hunks: [], lastId: 0 };
 }
 
-/** Returns the reference text: the text without undecided changes of agents. */
+/** Returns the reference text: the text without the agents' undecided changes. */
 export function reference(text: TrackedText): string[] {
   return [...composed(text, oldOf).lines];
 }
@@ -48,10 +46,10 @@ export function linesBefore({ old, edited }: Hunk): readonly string[] {
   return edited?.lines ?? old;
 }
 
-/** Applies an edit of the agent. @param turn start of its turn (Unix milliseconds) */
+/** Applies an agent's edit. @param turn start of the agent's turn (Unix milliseconds) */
 export function editedByAgent(text: TrackedText, lines: readonly string[], turn: number): TrackedText {
   const edits = diffLines(text.lines, lines);
-  // Merges adjacent hunks, as every diff does.
+  // Merges adjacent hunks, like every diff.
   return rebuilt(text, lines, edits, touches, (before, old, now) => {
     if (!before.hunks.some(({ conflict, edited }) => conflict || edited))
       return hunksOf(diffLines(old, now), old, { conflict: false, turn });
@@ -75,12 +73,12 @@ export function newestTurn(hunks: readonly Hunk[]): number {
   return hunks.reduce((latest, { turn }) => Math.max(latest, turn), 0);
 }
 
-/** Removes hunks: their current lines become the user's. */
+/** Keeps hunks: their current lines become part of the reference text. */
 export function keep(text: TrackedText, ids: ReadonlySet<number>): TrackedText {
   return { ...text, hunks: text.hunks.filter(({ id }) => !ids.has(id)) };
 }
 
-/** Restores the old lines of hunks, except where this would remove lines of the user. */
+/** Restores the old lines of hunks. Leaves hunks in which this would remove lines of the user. */
 export function undo(text: TrackedText, ids: ReadonlySet<number>): TrackedText {
   return { ...undone(text, ({ id }) => ids.has(id)), lastId: text.lastId };
 }
@@ -92,7 +90,7 @@ function undone(piece: Piece, isMeant: (hunk: Hunk) => boolean): Piece {
   });
 }
 
-/** Replaces each hunk of a piece by the lines and hunks that `replacement` returns for it. */
+/** Replaces each hunk by the lines and hunks that `replacement` returns. */
 function composed(piece: Piece, replacement: (hunk: Hunk) => Piece): Piece {
   const parts: (readonly string[])[] = [];
   const hunks: Hunk[] = [];
@@ -121,9 +119,9 @@ function asItIs({ lines }: Piece, hunk: Hunk): Piece {
 }
 
 /**
- * Moves an insertion from inside a hunk to the line above the hunk if the resulting text is the same, because an
- * insertion above does not count as an edit of the hunk. This is possible if the new lines and the hunk begin with the
- * same lines, for example with the same comment.
+ * Moves an insertion from inside a hunk to the line above the hunk, if the resulting text is the same. An insertion
+ * above does not count as an edit of the hunk. For example, the inserted function and the hunk may begin with the same
+ * comment.
  */
 function slideOut(edit: Edit, { lines, hunks }: TrackedText): Edit {
   const hunk = hunks.find((one) => overlaps(edit, one));
@@ -138,7 +136,7 @@ function slideOut(edit: Edit, { lines, hunks }: TrackedText): Edit {
     : edit;
 }
 
-/** Returns a single edit that covers all differences. */
+/** Returns a single edit that covers all differences between two texts. */
 function asOneEdit(old: readonly string[], now: readonly string[]): Edit[] {
   const edits = diffLines(old, now);
   const [first, last] = [edits[0], edits.at(-1)];
@@ -149,10 +147,10 @@ function asOneEdit(old: readonly string[], now: readonly string[]): Edit[] {
 }
 
 /**
- * Updates the hunks of a text after edits. If no edit touches a hunk, only its line number changes.
+ * Updates the hunks of a text after edits. If no edit touches a hunk, only the line number of the hunk changes.
  * @param lines the text after the edits
- * @param meet tells whether an edit belongs to a hunk
- * @param renew returns the new hunks of an edited part. Its arguments: the part before the edit, the part in the
+ * @param meet returns whether an edit belongs to a hunk
+ * @param renew returns the new hunks of an edited part. Arguments: the part before the edit, the same part of the
  * reference text, and the part after the edit
  */
 function rebuilt(
@@ -203,12 +201,12 @@ function touches(edit: Edit, { line, count }: Hunk): boolean {
   return edit.at <= line + count && line <= edit.at + edit.removed;
 }
 
-/** Whether an edit changes lines of a hunk. An insertion at the edge of the hunk does not. */
+/** Returns whether an edit changes lines of a hunk. An insertion directly above or below the hunk does not count. */
 function overlaps(edit: Edit, { line, count }: Hunk): boolean {
   return edit.at < line + count && line < edit.at + edit.removed;
 }
 
-/** Edits and hunks that belong together, either directly or because of another edit or hunk between them. */
+/** A group of edits and hunks in which neighbors belong together. */
 interface Group {
   edits: Edit[];
   hunks: Hunk[];
@@ -218,7 +216,7 @@ interface Group {
  * Groups edits with the hunks to which they belong.
  * @param edits from top to bottom
  * @param hunks from top to bottom
- * @param meet tells whether an edit belongs to a hunk
+ * @param meet returns whether an edit belongs to a hunk
  */
 function grouped(edits: readonly Edit[], hunks: readonly Hunk[], meet: typeof touches): Group[] {
   const groups: Group[] = [];
@@ -244,7 +242,7 @@ function grouped(edits: readonly Edit[], hunks: readonly Hunk[], meet: typeof to
   }
 }
 
-/** Whether an edit comes before a hunk. If both begin at the same line, only an insertion comes first. */
+/** Returns whether an edit comes before a hunk. At the same line, only an insertion comes before the hunk. */
 function isFirst(edit: Edit, hunk: Hunk): boolean {
   return edit.at < hunk.line || (edit.at === hunk.line && edit.removed === 0);
 }

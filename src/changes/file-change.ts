@@ -1,6 +1,6 @@
 /**
- * Describes the changes of agents in one file since the user's last decision on the file: the hunks, and whether the file
- * was created or deleted.
+ * Describes the undecided changes of agents in one file: the hunks, and whether the file was created or deleted. A
+ * change is undecided until the user keeps or undoes the change.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { ShownChange } from "../contract/changes.ts";
@@ -21,53 +21,53 @@ import { splitLines } from "./line-diff.ts";
 
 /** A file on disk whose text is unknown. */
 interface Opaque {
-  /** Why the text is unknown, worded to end a sentence. */
+  /** Reason why the text is unknown, such as "the file is too long". */
   readonly reason: string;
-  /** Who wrote the unknown text: `user` if the user has written at least a part of it. */
+  /** Author of the unknown text: `user` if the user has written at least a part of the text. */
   readonly by: "agent" | "user";
 }
 
-/** The change of one file. The inherited fields describe the agent that wrote the file last, and its turn. */
+/** The change of one file. The fields of `Author` describe the agent that wrote the file last. */
 export interface FileChange extends Author {
-  /** Absolute path in which all symbolic links are resolved. */
+  /** Absolute path with all symbolic links resolved. */
   readonly path: string;
-  /** The file before the first change: `known` (it existed and was read), `absent`, or `unknown`. */
+  /** State of the file before the first change: `known` (existed and was read), `absent`, or `unknown`. */
   readonly before: FileState["kind"];
-  /** Why the bytes before the first change are unknown. */
+  /** Reason why the bytes before the first change are unknown. */
   readonly reason?: string | undefined;
   /** Metadata of the file before agents changed it. */
   readonly metadata?: Metadata | undefined;
-  /** Last known metadata. */
+  /** Last known metadata of the file. */
   readonly lastMetadata?: Metadata | undefined;
-  /** Whether the file exists now. */
+  /** True if the file exists now. */
   readonly exists: boolean;
-  /** Last known text, with the earlier lines of its hunks. */
+  /** Last known text. Its hunks contain the earlier lines. */
   readonly text: TrackedText;
-  /** Set if the file now has a text other than `text`, and this text is unknown. */
+  /** Set if the current text of the file is unknown. `text` is then outdated. */
   readonly opaque?: Opaque | undefined;
   /** Version of the file when it was read last. */
   readonly version: string;
-  /** Whether an agent has written the file. If `before` is unknown, this is all that is known about the change. */
+  /** True if an agent has written the file. If `before` is unknown, nothing more is known about the change. */
   readonly touched: boolean;
   /**
-   * Name of the file's object in Git's index, read after an agent had written the file. Staging changes this name, see
-   * staging.ts.
+   * Object name of the file in Git's index, recorded after an agent's write. Another object name shows later that the
+   * user has staged the file (staging.ts).
    */
   readonly staged?: string | undefined;
-  /** Number of hunks that the user has decided on. */
+  /** Number of hunks that the user has kept or undone. */
   readonly decided: number;
-  /** Authors of earlier turns with undecided hunks, in the order in which they wrote. */
+  /** Authors of earlier turns whose hunks are still undecided, oldest first. */
   readonly earlier: readonly Author[];
 }
 
-/** Author of a change: profile, start of the turn (Unix milliseconds), and prompt. */
+/** Author of a change: name of the CLI's profile, start of the turn (Unix milliseconds), and prompt. */
 export interface Author {
   readonly cli: string;
   readonly turn: number;
   readonly prompt: string;
 }
 
-/** Creates the change of a file from its state before an agent's edit. */
+/** Creates the change of a file. @param found state of the file before an agent's edit */
 export function beginChange(path: string, found: FileState, author: Author): FileChange {
   return {
     path,
@@ -86,8 +86,8 @@ export function beginChange(path: string, found: FileState, author: Author): Fil
 }
 
 /**
- * Updates a change with the state on disk.
- * @param author who has written the file; undefined for the user
+ * Updates a change from the state on disk.
+ * @param author the agent that has written the file; undefined for the user
  */
 export function follow(change: FileChange, found: FileState, author?: Author): FileChange {
   return author ? wroteByAgent(change, found, author) : wroteByUser(change, found);
@@ -120,19 +120,18 @@ function wroteByUser(change: FileChange, found: FileState): FileChange {
   if (change.before === "unknown") return { ...change, exists, version };
   if (found.kind === "unknown")
     return { ...change, exists, version, opaque: { reason: found.reason, by: "user" } };
-  // The file was unreadable for a moment, and its text is still the same.
+  // The file was unreadable for a moment. Its text is still the same.
   if (change.opaque && exists && found.text === textOf(change))
     return { ...change, version, opaque: undefined };
-  // The agent's text was unreadable until now. If only the permissions have changed since, the text is still the
-  // agent's.
+  // The agent's text was unreadable until now. If only the permissions have changed meanwhile, the agent is still the
+  // author.
   const isSameText = withoutRename(version) === withoutRename(change.version);
   if (change.opaque?.by === "agent" && isSameText) return wroteByAgent(change, found, change);
-  // A file that the user has deleted or replaced contains no text of an agent.
+  // After the user has deleted or replaced the file, no text of an agent is left.
   if (exists !== change.exists || change.opaque?.by === "agent")
     return beginChange(change.path, found, authorOf(change));
   const { metadata: lastMetadata = change.lastMetadata } = found;
-  // If the user has saved the file without changing its metadata, undo must still restore the metadata from before the
-  // agent's change.
+  // Undo restores the metadata from before the agent's change, unless the user has changed the metadata.
   const metadata = isDeepStrictEqual(lastMetadata, change.lastMetadata) ? change.metadata : lastMetadata;
   const text = editedByUser(change.text, linesOf(found));
   return { ...change, version, metadata, lastMetadata, opaque: undefined, text };
@@ -157,7 +156,7 @@ export function isChanged({ before, exists, text, opaque, touched }: FileChange)
   return exists !== (before === "known") || opaque?.by === "agent" || text.hunks.length > 0;
 }
 
-/** Returns the reason why the change cannot be undone, if there is one. */
+/** Returns the reason why the change cannot be undone; undefined if undo is possible. */
 export function obstacle({ before, reason, opaque }: FileChange): string | undefined {
   if (before === "unknown") return reason;
   return opaque?.by === "user" ? opaque.reason : undefined;
@@ -193,25 +192,19 @@ export function undone(change: FileChange, ids?: ReadonlySet<number>): FileChang
   const isAny =
     hunks.length + chosen.size === 0 || hunks.some(({ id, conflict }) => chosen.has(id) && !conflict);
   const isBack = isAny && text.hunks.length === 0;
-  // Undo deletes a file that the agent created, unless somebody else has added lines to it.
+  // Undo deletes a file that the agent created, unless others have added lines to the file.
   const exists = isBack && change.before === "absent" ? text.lines.length > 0 : change.exists || isAny;
   return { ...change, text, exists, before: isBack ? (exists ? "known" : "absent") : change.before };
 }
 
-/**
- * Assumes that the agent has removed all text, instead of replacing it with an unknown text. Undo then restores the
- * complete earlier text.
- */
+/** Treats an unknown text as removed by the agent. Undo then restores the complete earlier text. */
 function withoutText({ opaque: _, ...change }: FileChange): FileChange {
   return change.before === "absent"
     ? { ...change, text: trackText([]) }
     : { ...change, exists: false, text: editedByAgent(change.text, [], change.turn) };
 }
 
-/**
- * Adds missing line breaks. The last line of a text may have none, but undo may restore it above lines that the user
- * has added.
- */
+/** Adds missing line breaks. Undo may restore a last line without line break above lines that the user has added. */
 function withMissingBreak(lines: readonly string[]): string[] {
   const lineBreak = lines.some((line) => line.endsWith("\r\n")) ? "\r\n" : "\n";
   return lines.map((line, i) => (i === lines.length - 1 || line.endsWith("\n") ? line : line + lineBreak));
@@ -221,7 +214,7 @@ function allOf({ hunks }: TrackedText): Set<number> {
   return new Set(hunks.map(({ id }) => id));
 }
 
-/** @returns undefined if there is no file */
+/** Returns the current text of the file; undefined if the file does not exist. */
 export function textOf({ exists, text }: FileChange): string | undefined {
   return exists ? text.lines.join("") : undefined;
 }

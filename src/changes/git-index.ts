@@ -1,6 +1,6 @@
 /**
- * Parses Git's index without Git (gitformat-index(5), versions 2 to 4). The index contains the size and times of each
- * file. A file that still has the same size and times is unchanged, so that it need not be read.
+ * Parses Git's index without Git (gitformat-index(5), versions 2 to 4). The index stores the size and times of each
+ * tracked file. A file with the same size and times is unchanged, and need not be read.
  */
 import type { Stats } from "node:fs";
 import { createYielder } from "../base/work-slices.ts";
@@ -16,47 +16,48 @@ export interface IndexEntry {
   /** Path relative to the work tree. */
   readonly name: string;
   /**
-   * Name of the Git object with the file's content. The file on disk may differ from it, for example in its line
-   * endings.
+   * Name of the Git object with the file's content. The bytes on disk may differ, for example in their line endings.
    */
   readonly object: string;
-  /** False for a link or another repository. */
+  /** True for a regular file. False for a symbolic link or another repository. */
   readonly isRegular: boolean;
   readonly isRepository: boolean;
-  /** Permission bits. Of these, Git stores only the executable bit. */
+  /** Permission bits. Git stores only the executable bit. */
   readonly mode: number;
   readonly uid: number;
   readonly gid: number;
-  /** Size on disk in bytes, modulo 2^32. */
+  /** Size of the file on disk, modulo 2^32 (bytes). */
   readonly size: number;
   /** The low 32 bits of the inode. */
   readonly inode: number;
-  /** Whether the file still has the size, times and inode of the entry. */
+  /** Returns whether the file still has the size, times and inode of the entry. */
   isSame(found: Stats): boolean;
 }
 
 const HEADER_BYTES = 12;
-/** Size of the fields before the object's name: ten numbers of 32 bits. */
+/** Size of an entry's fields before the object name: ten 32-bit numbers. */
 const FIELDS_BYTES = 40;
 const UINT32 = 2 ** 32;
 
-/** The bits of a mode that tell the kind of a file. */
+/** Bits of a mode that encode the type of the file. */
 const KIND = 0o170000;
 const REGULAR = 0o100000;
 const REPOSITORY = 0o160000;
-/** An entry that stands for a whole folder, as in a sparse index. The folder is not in the work tree. */
+/** Mode of an entry for a whole folder in a sparse index. The folder is not in the work tree. */
 const FOLDER = 0o040000;
 
-/** Matches names with an empty part, `.` or `..`. They could lead out of the work tree, and Git never writes them. */
+/**
+ * Matches paths with an empty part, `.` or `..`. Git never writes such paths, and they could lead out of the work tree.
+ */
 const ODD_NAME = /(^|\/)\.{0,2}(\/|$)/;
 
 /**
  * Parses an index. Yields to the event loop regularly.
  * @param bytes the whole file
- * @param writtenAt modification time of the index (Unix milliseconds). A file that was written at about the same time
- * never counts as unchanged, because it may have been written again without a change of its times
- * @param idLength length of an object's name in bytes
- * @returns undefined if the index is incomplete, or a part of it is in another file
+ * @param writtenAt modification time of the index (Unix milliseconds). A file written at about the same time never
+ * counts as unchanged, because a second write may not have changed the file's times
+ * @param idLength length of an object name (bytes)
+ * @returns undefined if the index is incomplete, or if a second file contains a part of the index
  */
 export async function parseIndex(
   bytes: Buffer,
@@ -101,7 +102,10 @@ export async function parseIndex(
   }
 }
 
-/** Whether the index is complete. The extension "link" means that further entries are in another file. */
+/**
+ * Returns whether the index contains all entries. The extension "link" means that another file contains further
+ * entries.
+ */
 function isWhole(bytes: Buffer, extensions: number, idLength: number): boolean {
   for (let at = extensions; at < bytes.length - idLength; at += 8 + bytes.readUInt32BE(at + 4))
     if (bytes.toString("latin1", at, at + 4) === "link") return false;
@@ -110,7 +114,7 @@ function isWhole(bytes: Buffer, extensions: number, idLength: number): boolean {
 
 /**
  * Returns the position of the zero byte that ends a name.
- * @throws if there is none. (A position of -1 would make parsing start again at the beginning.)
+ * @throws {RangeError} if there is none. A position of -1 would make the parser start again at the beginning
  */
 function endOfName(bytes: Buffer, at: number): number {
   const end = bytes.indexOf(0, at);
@@ -118,7 +122,7 @@ function endOfName(bytes: Buffer, at: number): number {
   return end;
 }
 
-/** Reads a number of variable length, in the encoding that Git's packs use for offsets. */
+/** Reads a variable-length number in the encoding of offsets in Git's pack files. */
 function varint(bytes: Buffer, at: number): { value: number; next: number } {
   let next = at;
   let byte = bytes.readUInt8(next++);
@@ -143,7 +147,7 @@ function entryAt(
   const number = (place: number) => bytes.readUInt32BE(start + 4 * place);
   const mode = number(6);
   const kind = mode & KIND;
-  // U+FFFD shows that the name's bytes are not valid UTF-8. The decoded name could be that of another file.
+  // U+FFFD means that the name is not valid UTF-8. The decoded name could belong to another file.
   if (kind === FOLDER || name.includes("\uFFFD") || ODD_NAME.test(name)) return undefined;
   const [changed, written] = [time(number(0), number(1)), time(number(2), number(3))];
   return {
@@ -171,7 +175,7 @@ function entryAt(
 
 interface Time {
   readonly ms: number;
-  /** Whether the time has no fraction of a second: some programs write only whole seconds. */
+  /** True if the time has no fraction of a second. Some programs write only whole seconds. */
   readonly isWhole: boolean;
 }
 
@@ -179,7 +183,7 @@ function time(seconds: number, nanoseconds: number): Time {
   return { ms: seconds * 1_000 + nanoseconds / 1_000_000, isWhole: nanoseconds === 0 };
 }
 
-/** Whether two times are equal. If the entry has only whole seconds, compares only these. */
+/** Returns whether two times are equal. Ignores fractions of a second if the index has none. */
 function isAt({ ms, isWhole }: Time, found: number): boolean {
   return isWhole ? Math.floor(found / 1_000) * 1_000 === ms : Math.abs(found - ms) < 0.001;
 }

@@ -1,4 +1,4 @@
-/** Answers `:GeminiHistory`: sends entries to Neovim, and undoes the changes of entries. */
+/** Handles requests of `:GeminiHistory`: sends history entries to Neovim, and undoes their changes. */
 import { basename } from "node:path";
 import { Refusal } from "../base/refusal.ts";
 import type { ShownEntry } from "../contract/changes.ts";
@@ -18,7 +18,7 @@ const UNKNOWN = "the history has no text of this entry: the file is not shared, 
 interface HistoryRequestsOptions {
   bridge: Bridge;
   history: History;
-  /** Runs functions one after the other. If one of them throws a {@link Refusal}, the user sees its message. */
+  /** Runs functions one after the other. Shows the message of a thrown {@link Refusal} to the user. */
   enqueue(run: () => Promise<void>): Promise<void>;
   userFiles: UserFiles;
   /** Called when an undo has written a file. */
@@ -50,7 +50,7 @@ export function answerHistoryRequests({
         const entries = await history.read(ids);
         const undoneEntries: Entry[] = [];
         const problems: string[] = [];
-        // In the order of the list: newest first.
+        // The ids have the order of the list: newest first.
         for (const id of ids) {
           try {
             const entry = entries.get(id);
@@ -69,7 +69,7 @@ export function answerHistoryRequests({
   };
 
   /**
-   * Undoes the change of an entry.
+   * Undoes the change of a history entry.
    * @returns a message if some lines could not be undone
    * @throws {Refusal} if nothing could be undone
    */
@@ -77,7 +77,7 @@ export function answerHistoryRequests({
     const { path, texts } = entry;
     const author = authorOf(entry);
     const found = await readState(path);
-    // Everything written after this change counts as the user's, even if an agent wrote it.
+    // Treats all later changes of the file as the user's, even those of agents.
     const begun = beginChange(path, fileOf(texts.before), author);
     const change = follow(follow(begun, fileOf(texts.after), author), found);
     const reason = obstacle(change);

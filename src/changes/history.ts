@@ -1,6 +1,6 @@
 /**
- * Stores the history: proposals, and changes without a review. Each entry belongs to a turn and is kept for a day, even
- * if Neovim restarts. The texts of excluded files are not stored.
+ * Stores the history of changes by agents, both reviewed and unreviewed. Entries are kept for a day, even if Neovim
+ * restarts. Texts of files that are not shared with agents are not stored.
  */
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
@@ -17,42 +17,42 @@ const MAX_AGE_MS = 24 * 60 * 60 * 1_000;
 const MAX_SIZE_BYTES = 32 * 1024 * 1024;
 
 /**
- * Maximum total length of the entries that later edits of the same turn may extend (characters). Beyond this, the
- * oldest entries can no longer be extended.
+ * Maximum total length of entries that later edits of the same turn can extend (characters). Beyond this limit, the
+ * oldest entries become final.
  */
 const MAX_OPEN_LENGTH = 16 * 1024 * 1024;
 
 /**
- * Delay between the last new entry and the removal of old ones. A turn may create many entries, which need only one
+ * Delay between the last new entry and the removal of old entries. A turn may create many entries, which cause only one
  * removal.
  */
 const PRUNE_DELAY_MS = 5_000;
 
-/** Delay before the text of a review is stored, so that the client gets its answer first. */
+/** Delay before the text of a review is stored, so that the CLI gets its answer first. */
 const SAVE_DELAY_MS = 250;
 
-/** A text with one character for each byte of the file (latin1); null for a missing file. */
+/** Text of a file, with one character for each byte (latin1); null for a missing file. */
 const Text = z.string().nullable();
 
 const Entry = z.object({
   id: z.string(),
-  /** Unix milliseconds. */
+  /** Time of the entry (Unix milliseconds). */
   at: z.number(),
-  /** Name of the profile. */
+  /** Name of the CLI's profile. */
   cli: z.string(),
-  /** `turn`: start of the turn (Unix milliseconds; 0 if no hook reported it). `prompt`: the prompt that started it. */
+  /** Start of the agent's turn (Unix milliseconds); 0 if no hook reported the turn. */
   turn: z.number(),
   prompt: z.string(),
-  /** Absolute path in which all symbolic links are resolved. */
+  /** Absolute path with all symbolic links resolved. */
   path: z.string(),
   /**
-   * `edited`: the user has edited the proposal and accepted it. `written`: an agent has written the file without a
-   * review.
+   * `edited`: the user has edited the proposed text before accepting it. `written`: an agent has written the file
+   * without a review.
    */
   kind: z.enum(["proposed", "accepted", "edited", "rejected", "written"]),
   /** Mode and owner of the file before the change, if it existed. */
   metadata: SavedMetadata.optional(),
-  /** Stored only for files that may be shared. */
+  /** Texts before and after the change. Absent if unknown, or if the file is not shared with agents. */
   texts: z.object({ before: Text, after: Text }).optional(),
 });
 export type Entry = z.infer<typeof Entry>;
@@ -60,10 +60,10 @@ type Texts = NonNullable<Entry["texts"]>;
 export type KnownEntry = Entry & { texts: Texts };
 type Outline = Omit<Entry, "texts">;
 
-/** The content of the file on disk at the moment when a review opened. */
+/** Content of the file on disk when the review opened. */
 type Original = Pick<DiskText, "bytes" | "version">;
 
-/** A proposal. After the decision, `content` includes the user's edits. */
+/** A text that an agent proposes in a review. After an acceptance, `content` includes the user's edits. */
 interface Proposal {
   readonly entry: Outline;
   readonly content: string;
@@ -76,7 +76,7 @@ export interface History {
   turnEnded(agent: Agent): void;
   /** Records that the user has kept the changes of a file. Later changes of the file start a new entry. */
   kept(path: string): void;
-  /** Records that a review shows a proposal. @param original the file on disk when the review opened */
+  /** Records that a review shows a proposed text. @param original the file on disk when the review opened */
   proposed(
     review: number,
     cli: string,
@@ -90,19 +90,19 @@ export interface History {
   closed(review: number): void;
   /**
    * Records that a CLI has written the text that the user last accepted for this file.
-   * @param texts before and after the write; undefined if one of them is unknown
+   * @param texts texts before and after the write; undefined if one of these is unknown
    */
   agreed(path: string, texts: Texts | undefined): void;
-  /** Newest first. */
+  /** Returns all entries, newest first. */
   list(): Promise<Entry[]>;
-  /** Returns entries by id. Leaves out deleted entries, and entries without texts. */
+  /** Returns entries by id. Leaves out missing entries, and entries without texts. */
   read(ids: readonly string[]): Promise<Map<string, KnownEntry>>;
 }
 
 interface HistoryOptions {
-  /** A directory for files that only the user may change. */
+  /** Directory in which only the user may write. */
   directory: string;
-  /** Id of this Neovim process. No other process ever gets the same id. */
+  /** Id of this Neovim process. Ids are never reused. */
   instance: string;
   mayKeep: (path: string) => boolean;
   /** Returns the current turn of a CLI. */
@@ -114,14 +114,14 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
   const all = join(directory, "history");
   const own = join(all, `${instance}${JOURNAL}`);
   const journal = createJournal(own, log);
-  /** Entries that later edits of the same turn may extend, by session and path, oldest first. */
+  /** Entries that later edits of the same turn can extend, oldest first. The key contains the session and the path. */
   const ofTurns = new Map<string, Entry>();
   /** Total length of the texts in `ofTurns` (characters). */
   let openLength = 0;
   const ofReviews = new Map<number, Proposal>();
-  /** By path: the entry of the file's last review. The texts are left out, because they may be long. */
+  /** Entry of each file's last review, by path. Leaves out the texts, because they may be long. */
   const lastReview = new Map<string, Outline>();
-  /** Entries that must still be stored, by id. */
+  /** Entries that are not stored yet, by id. */
   const unsaved = new Map<string, { keep: () => void; timer: NodeJS.Timeout }>();
   let pruning: NodeJS.Timeout | undefined;
 
@@ -172,8 +172,8 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
   }
 
   /**
-   * @param isWanted tells whether to parse the entry with this id. Parsing all entries would be slow, because their
-   * texts may be long
+   * Returns entries, newest first.
+   * @param isWanted selects entries by id before they are parsed, because parsing long texts is slow
    */
   async function list(isWanted = (_id: string): boolean => true): Promise<Entry[]> {
     for (const { keep } of unsaved.values()) keep();
@@ -221,7 +221,7 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
     agreed(path, texts) {
       const entry = lastReview.get(path);
       lastReview.delete(path);
-      // If the user has accepted the proposal in the CLI's terminal, the entry does not say so yet.
+      // The entry may still say "proposed", because the user can also accept a proposal in the CLI's terminal.
       if (entry) save({ ...entry, kind: entry.kind === "edited" ? "edited" : "accepted", texts });
     },
     list: () => list(),
@@ -236,8 +236,8 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
 }
 
 /**
- * @returns undefined if the earlier content is unknown. (`before: null` would mean that there was no file, so that undo
- * would delete the file.)
+ * Returns the texts before and after a proposed change.
+ * @returns undefined if the earlier text is unknown. With null as earlier text, undo would delete the file
  */
 function textsOf({ original: { bytes, version }, content }: Proposal): Texts | undefined {
   if (bytes ? bytes.length > MAX_FILE_BYTES : !isAbsent(version)) return undefined;

@@ -1,5 +1,6 @@
 /**
- * Finds out, by hooks, what agents change with edits and commands. Separates this from what the user and others change.
+ * Detects which changes agents make with edits and shell commands. Uses the events of the CLIs' hooks to distinguish
+ * these changes from those of the user and other programs.
  */
 import { createYielder } from "../base/work-slices.ts";
 import type { Agent, AgentEvent, EditTexts, Tool } from "../contract/hooks.ts";
@@ -22,29 +23,29 @@ interface Tracker {
   /** Handles a hook event. The promise resolves when the tool may begin. */
   handle(event: AgentEvent, begun: AbortSignal): Promise<void>;
   /**
-   * Records that the user has accepted texts of a file. If an agent writes one of them, this does not count as an
+   * Records that the user has accepted texts for a file. When an agent writes such a text, this does not count as an
    * unreviewed change.
    * @param hashes the hashes of these texts
    */
   agreed(path: string, hashes: readonly string[]): void;
-  /** Records that the user or an undo has written a file, so that a running command is not taken for the author. */
+  /** Records that the user or an undo has written a file, so that the write is not attributed to a running command. */
   settled(path: string, now: FileState): void;
   areCommandsRunning(): boolean;
-  /** Updates a change with the state on disk after a write that no hook has reported. */
+  /** Updates a change from the state on disk after a write that no hook has reported. */
   catchUp(change: FileChange, now: FileState): void;
   /**
-   * Completes the pending edits and commands of agents whose processes have ended, see {@link Agents.findGone}. Earlier
-   * events of these agents are handled first. A function that `enqueue` runs must not await this, because it would wait
-   * for its own end.
+   * Completes the pending edits and commands of agents whose processes have ended (see {@link Agents.findGone}).
+   * Handles earlier events of these agents first. A function that `enqueue` runs must not await the result, because the
+   * function would wait for itself.
    */
   resolveGone(cli?: string): Promise<void>;
-  /** Goes on tracking the agents, edits and commands of an earlier host. */
+  /** Resumes tracking agents, edits and commands after a restart of the host process. */
   resume(
     agents: readonly Agent[],
     edits: readonly PendingEdits[],
     commands: readonly RestoredCommand[],
   ): void;
-  /** Resolves when running commands are stored for the next host. Idempotent. */
+  /** Stops tracking. Resolves when running commands are stored. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -56,9 +57,9 @@ interface TrackerOptions {
   turns: AgentTurns;
   history: History;
   memory: CommandMemory;
-  /** Directory for the plugin's own files, which are not tracked. */
+  /** Directory of the plugin's own files. These files are not tracked. */
   stateDirectory: string;
-  /** Directories that were open in Neovim at the start. */
+  /** Directories that were open in Neovim when the host process started. */
   directories: readonly string[];
   /** Returns the files and directories that are open in Neovim; undefined if Neovim does not answer. */
   openPlaces(): Promise<OpenPlaces | undefined>;
@@ -67,13 +68,13 @@ interface TrackerOptions {
   /** Runs functions one after the other. */
   enqueue(run: () => void | Promise<void>): Promise<void>;
   /**
-   * Resolves when the commands of an earlier host are loaded. Must be awaited before the end of a command is handled,
-   * because the command may have started while that host was running.
+   * Resolves when commands from before a restart of the host process are loaded. The end of a command must not be
+   * handled earlier, because the command may be one of these.
    */
   resumed(): Promise<unknown>;
 }
 
-/** A path with its state, read as soon as the hook arrived. */
+/** Path of a file, and its state when the hook event arrived. */
 interface Seen {
   readonly path: string;
   readonly now: FileState;
@@ -89,15 +90,15 @@ export function createTracker(options: TrackerOptions): Tracker {
   /** Hashes of texts that the user has accepted, by file. */
   const agreements = new Map<string, Set<string>>();
   /**
-   * By agent and path: the real path of a file that is being edited. It is read once, because a link may change during
-   * the edit.
+   * Real path of each file that is being edited, by agent and path. It is resolved once, because a symbolic link may
+   * change during the edit.
    */
   const places = new Map<string, string>();
-  /** By agent and path: edits about which the CLI asked the user before the tool started, as Qwen Code does. */
+  /** Edits for which the CLI asked the user before the tool started, as Qwen Code does. By agent and path. */
   const asked = new Set<string>();
-  /** By agent and path: edits that began under an earlier host, and whose end may not have been reported. */
+  /** Edits that began before a restart of the host process, by agent and path. The report of their end may be lost. */
   const inherited = new Set<string>();
-  /** Commands whose turn ended before their own end was reported. The report may still come. */
+  /** Commands whose turn ended before the end of the command was reported. The report may still come. */
   const unended = new Set<string>();
   let lastPlaces: OpenPlaces = { files: [], directories: options.directories };
 
@@ -110,7 +111,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   /**
-   * Records that the CLI asks the user before an edit. Ignores questions during an edit, such as those of Gemini CLI.
+   * Records that the CLI asks the user before an edit. Ignores questions during an edit: Gemini CLI asks during edits.
    */
   function asks(agent: Agent, filePath: string): void {
     const key = keyOf(agent, filePath);
@@ -136,7 +137,10 @@ export function createTracker(options: TrackerOptions): Tracker {
     return { path, now };
   }
 
-  /** @param isAsked whether the CLI has already asked the user, so that the user may have accepted the text */
+  /**
+   * Handles the start of an edit.
+   * @param isAsked true if the CLI has already asked the user, so that the user may have accepted the text
+   */
   function editStarts(agent: Agent, { path, now }: Seen, isAsked: boolean): void {
     if (!isAsked) agreements.delete(path);
     const known = files.get(path);
@@ -150,7 +154,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   function editEnds(agent: Agent, { path, now }: Seen, failed: boolean, texts?: EditTexts): void {
     const known = files.get(path);
     const isReviewed = isAgreed(path, now);
-    // The start of this edit was not reported, for example because no host was running then.
+    // No hook reported the start of this edit, for example because the host process was not running.
     if (!known && (failed || isReviewed)) return;
     const told = beforeTold(now, texts);
     const isMissed = !known || (known.reason === LATE && !known.touched && told.kind !== "unknown");
@@ -164,7 +168,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     files.arrived(agent, path);
   }
 
-  /** Reads files at once, but handles the result only after earlier events. */
+  /** Handles the start of a tool. Reads files at once, but handles the result only after earlier events. */
   async function toolStarts(agent: Agent, tool: Tool, begun: AbortSignal): Promise<void> {
     if (tool.kind === "edit") {
       const isAsked = asked.delete(keyOf(agent, tool.filePath));
@@ -206,9 +210,9 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   /**
-   * Updates the known changes with the snapshot of a command that is about to begin.
-   * @param runner the agent of an earlier command that is still running; the author of differences that no hook has
-   * reported
+   * Updates the known changes from the snapshot before a command.
+   * @param runner agent of an earlier command that is still running. This agent counts as the author of unreported
+   * differences
    */
   function takeBefore(snapshot: ReadonlyMap<string, FileState>, runner: Agent | undefined): void {
     for (const change of files.known()) {
@@ -217,10 +221,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     }
   }
 
-  /**
-   * If the file differs from its last known state, attributes the difference to `agent`, or to the user if `agent` is
-   * undefined.
-   */
+  /** Attributes a difference from the last known state to `agent`. If `agent` is undefined, the user is the author. */
   function catchUp(change: FileChange, now: FileState, agent: Agent | undefined): void {
     if (now.version === change.version) return;
     if (agent) {
@@ -262,8 +263,9 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   /**
-   * @param isGone whether the agent's process has ended, perhaps in the middle of an edit. If the process still runs,
-   * edits without a reported end did not happen, except those that began under an earlier host
+   * Completes the commands and edits of a turn.
+   * @param isGone true if the agent's process has ended, so that its pending edits may have happened. A running process
+   * reports the end of every edit, except for edits that began before a restart of the host process
    */
   async function turnEnds(agent: Agent, isGone: boolean): Promise<void> {
     for (const command of commands.ofAgent(agent)) {
@@ -284,7 +286,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     report(agent);
   }
 
-  /** Reports the number of changes in a turn, and why changes may be missing. */
+  /** Tells the user how many changes a turn has made, and why changes may be missing. */
   function report(agent: Agent): void {
     const { cli } = agent;
     const { files: paths, gaps } = turns.end(agent);
@@ -306,7 +308,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   async function resolveGone(cli?: string): Promise<void> {
     const gone = agents.findGone(cli);
     if (gone.length === 0) return;
-    // Waits for its turn in the queue, because earlier events of these agents may not have been handled yet.
+    // Uses the queue, because earlier events of these agents may still be waiting there.
     await enqueue(async () => {
       for (const agent of gone) if (agents.end(agent)) await turnEnds(agent, true);
     });
@@ -368,7 +370,7 @@ function sentenceOf(cli: string, [first, ...others]: ReadonlySet<string>): strin
   return `Some changes of ${cli} may be missing from the list: ${first}${more}.`;
 }
 
-/** Returns both texts for the history; undefined unless both are known. */
+/** Returns the texts before and after a change; undefined if one of these is unknown. */
 function textsOf(before: FileChange, after: FileChange) {
   if ([before, after].some((change) => fileStateOf(change).kind === "unknown")) return undefined;
   return { before: textOf(before) ?? null, after: textOf(after) ?? null };

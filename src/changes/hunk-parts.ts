@@ -11,14 +11,14 @@ interface SplitText {
   readonly text: TrackedText;
   /** Ids of the hunks that lie in the chosen lines. */
   readonly chosen: ReadonlySet<number>;
-  /** Whether the user has chosen a part of a hunk that cannot be split. */
+  /** True if the user has chosen a part of a hunk that cannot be split. */
   readonly isRefused: boolean;
 }
 
 /**
- * Splits hunks at the edges of the chosen lines. The old lines are divided by position: the first old line belongs to
- * the first current line, and the last part gets all remaining old lines.
- * @param isMeant whether a hunk may be chosen at all
+ * Splits hunks at the edges of the chosen lines. Divides the old lines by position: the first old line belongs to the
+ * first current line, and so on. The last part gets all remaining old lines.
+ * @param isMeant returns whether a hunk may be chosen at all
  */
 export function splitHunks(
   text: TrackedText,
@@ -34,7 +34,7 @@ export function splitHunks(
     const parts = partsOf(hunk, isIn);
     const isWhole = parts.length === 1;
     if (!isWhole && hunk.edited) {
-      // The agent has overwritten an edit of the user here. The hunk cannot be split, because nothing tells which of
+      // The agent has overwritten an edit of the user here. Such a hunk cannot be split, because nothing tells which of
       // the user's lines belong to which part.
       isRefused = true;
       return hunk;
@@ -49,8 +49,8 @@ export function splitHunks(
 }
 
 /**
- * Divides a hunk into parts of chosen and other lines. Line numbers are relative to the hunk (0-based). A removal has
- * no lines of its own: it is chosen with the line above it, or at the top of the file with the first line.
+ * Divides a hunk into chosen parts and other parts. Line numbers are relative to the hunk (0-based). A hunk without
+ * lines is a removal. It is chosen with the line above, or with the first line at the top of the file.
  */
 function partsOf({ line, count }: Hunk, isIn: (line: number) => boolean): (Lines & { isChosen: boolean })[] {
   if (count === 0) return [{ from: 0, to: 0, isChosen: isIn(Math.max(line - 1, 0)) }];

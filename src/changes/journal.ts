@@ -1,6 +1,6 @@
 /**
- * Stores values for the next host in a journal that only the user can read. Each change of a value appends one line,
- * because a file for each value would be much slower.
+ * Stores values in a journal file, so that they survive a restart of the host process. Only the user can read the file.
+ * Each change of a value appends one line, because a file for each value would be much slower.
  */
 import { appendFileSync, mkdirSync, truncateSync } from "node:fs";
 import { appendFile, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
@@ -19,52 +19,58 @@ const FILE = { mode: 0o600 };
 export const JOURNAL = ".jsonl";
 
 /**
- * If the removed and replaced values of a journal are longer than this (characters), and fill more than half of it, the
- * journal is rewritten at once.
+ * Maximum length of removed and replaced values (characters). Beyond this limit, the journal is rewritten as soon as
+ * these values fill more than half of the file.
  */
 const MAX_OBSOLETE_LENGTH = 1024 * 1024;
 
-/** If nothing has been written for this long, removed and replaced values are erased. */
+/** Idle time after which removed and replaced values are erased. */
 const ERASE_DELAY_MS = 500;
 
-/** Ends each field of a line: the time, the key, and the value as JSON (empty for a removal). JSON contains no tabs. */
+/**
+ * Ends each field of a line. The fields are the time, the key, and the value as JSON (empty for a removal). JSON text
+ * contains no tabs.
+ */
 const SEPARATOR = "\t";
 
 export interface Journal {
-  /** Stores a value in the background. It replaces the earlier value of its key. */
+  /** Stores a value in the background. Replaces the earlier value of the same key. */
   save(key: string, value: unknown): void;
   remove(key: string): void;
   /** Resolves when all pending values have been written. */
   flush(): Promise<void>;
-  /** Reads the values stored before this call. Skips damaged ones. Later writes wait for the read. */
+  /**
+   * Reads the values that were stored before this call. Skips damaged values. Later writes wait until the read has
+   * ended.
+   */
   load(): Promise<unknown[]>;
   /**
-   * Removes values older than `maxAge` (ms). If the rest is still larger than `maxSize` (characters), also removes the
-   * oldest of them.
+   * Removes values older than `maxAge` (ms). Then removes the oldest values until the rest fits into `maxSize`
+   * (characters).
    */
   trim(maxAge: number, maxSize: number): void;
 }
 
-/** A stored value, not parsed yet. */
+/** A stored value that is not parsed yet. */
 export interface JournalLine {
   readonly key: string;
-  /** Unix milliseconds. */
+  /** Time of the write (Unix milliseconds). */
   readonly at: number;
   readonly json: string;
 }
 
-/** @param file path of the journal. The file and its directory are created when needed */
+/** Opens a journal. The first write creates the file and its directory. */
 export function createJournal(file: string, log: Log): Journal {
   /**
-   * Values to be written, by key; undefined removes a value. They are serialized as late as possible, because a value
-   * may soon change again.
+   * Values to be written, by key; undefined removes a value. Values are serialized as late as possible, because they
+   * may change again before the write.
    */
   const due = new Map<string, unknown>();
   /** Time and size of each stored value, oldest first. */
   const stored = new Map<string, { at: number; size: number }>();
   /**
-   * `size`: size of the file, undefined until it is needed. `storedSize`: size of the values that are neither removed
-   * nor replaced.
+   * `size`: size of the file, undefined until it is needed. `storedSize`: total size of the current values, without
+   * removed and replaced ones.
    */
   let size: number | undefined;
   let storedSize = 0;
@@ -72,10 +78,7 @@ export function createJournal(file: string, log: Log): Journal {
   let writing: Promise<void> | undefined;
   let reading: Promise<unknown> = Promise.resolve();
   let idle: NodeJS.Timeout | undefined;
-  /**
-   * Put before the first line that this host writes, because the previous host may have crashed in the middle of a
-   * line.
-   */
+  /** Line break before the first new line, because a crash of the host process may have left an incomplete line. */
   let separator = "\n";
 
   function count(key: string, now: { at: number; size: number } | undefined): void {
@@ -84,7 +87,7 @@ export function createJournal(file: string, log: Log): Journal {
     if (now) stored.set(key, now);
   }
 
-  /** Returns the line for a value or its removal; an empty string if the removed value was not stored. */
+  /** Returns the line that stores or removes a value; an empty string if there is nothing to remove. */
   function entryOf(key: string, value: unknown): string {
     if (value === undefined && !stored.has(key)) return "";
     const at = Date.now();
@@ -122,8 +125,8 @@ export function createJournal(file: string, log: Log): Journal {
     let text = "";
     for (const key of due.keys()) {
       await yieldIfDue();
-      const value = due.get(key); // a newer value may have replaced it during the pause
-      due.delete(key); // a value that is saved from now on is due again, and this loop finds it
+      const value = due.get(key); // reads the latest value, because it may have changed during the pause
+      due.delete(key); // a later `save` adds the key again, and this loop then reaches it
       text += entryOf(key, value);
       if (text.length < MAX_SMALL / 2) continue;
       const part = text;
@@ -134,14 +137,14 @@ export function createJournal(file: string, log: Log): Journal {
   }
 
   /**
-   * Erases removed and replaced values.
-   * @param isIdle whether nothing was written for a while. Otherwise, erases only if they take much space
+   * Erases removed and replaced values from the file.
+   * @param isIdle true if nothing was written for a while. Otherwise, erases only values that take much space
    */
   async function tidy(isIdle: boolean): Promise<void> {
     const waste = (size ?? 0) - storedSize;
     const isDue = isIdle || stored.size === 0 || waste > Math.max(MAX_OBSOLETE_LENGTH, storedSize);
     if (waste === 0 || !isDue) return;
-    const lines = await readLines(file); // includes lines of an earlier host
+    const lines = await readLines(file); // includes lines from before a restart
     if (lines.length > 0) await writeJournal(file, lines);
     else truncateSync(file);
     recount(lines);
@@ -208,7 +211,7 @@ async function sizeOf(file: string): Promise<number> {
   return (await stat(file).catch(() => undefined))?.size ?? 0;
 }
 
-/** Reads the last line of each key, sorted from the oldest line to the newest. Never rejects. */
+/** Reads the last line of each key, in the order of the file. Never rejects. */
 export async function readLines(file: string): Promise<JournalLine[]> {
   const text = await readFile(file, "utf8").catch(() => "");
   const lines = new Map<string, JournalLine>();
@@ -218,7 +221,7 @@ export async function readLines(file: string): Promise<JournalLine[]> {
     await yieldIfDue();
     const [at, name = "", json, ...end] = line.split(SEPARATOR);
     const key = parse(name);
-    // The last line may be incomplete.
+    // Skips damaged lines, such as an incomplete last line.
     if (typeof key !== "string" || json === undefined || end.length !== 1) continue;
     lines.delete(key);
     if (json !== "") lines.set(key, { key, at: Number(at), json });
@@ -253,16 +256,16 @@ export async function writeJournal(file: string, lines: readonly JournalLine[]):
   await rename(draft, file);
 }
 
-/** Lists the files of a directory whose names end with `ending`, as paths. Never rejects. */
+/** Returns the paths of the files in a directory whose names end with `ending`. Never rejects. */
 export async function journalsIn(directory: string, ending = JOURNAL): Promise<string[]> {
   const names = await readdir(directory).catch((): string[] => []);
   return names.filter((name) => name.endsWith(ending)).map((name) => join(directory, name));
 }
 
 /**
- * Removes journals older than `maxAge` (ms). If the rest is still larger than `maxSize` (bytes), also removes the
- * oldest of them.
- * @param files journals of Neovims that have ended
+ * Removes journals older than `maxAge` (ms). Then removes the oldest journals until the rest fits into `maxSize`
+ * (bytes).
+ * @param files journals of Neovim instances that have ended
  */
 export async function pruneJournals(
   files: readonly string[],

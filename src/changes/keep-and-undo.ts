@@ -1,4 +1,4 @@
-/** Keeps and undoes changes as the user decides, and reverts the last decision. */
+/** Keeps or undoes changes on the user's command, and reverts the last decision. */
 import { basename } from "node:path";
 import { Refusal } from "../base/refusal.ts";
 import type { ChosenChanges, Range } from "../contract/changes.ts";
@@ -23,11 +23,11 @@ import type { History } from "./history.ts";
 import { splitHunks } from "./hunk-parts.ts";
 import type { UndoNotes } from "./undo-notes.ts";
 
-/** Maximum number of decisions that can be reverted, and maximum total length of their files (characters). */
+/** Limits for decisions that can be reverted: number of decisions, and total length of their files (characters). */
 const MAX_DECISIONS = 50;
 const MAX_TEXT_LENGTH = 32 * 1024 * 1024;
 
-/** Maximum number of problems in a message. */
+/** Maximum number of problems that a message lists. */
 const MAX_PROBLEMS = 3;
 
 type Verb = "Kept" | "Undid";
@@ -36,7 +36,7 @@ type Verb = "Kept" | "Undid";
 interface Step {
   readonly before: FileChange;
   readonly after: FileChange;
-  /** Profile of the agent that has changed the file since the decision, if any. */
+  /** CLI profile of an agent that has changed the file after the decision. */
   changedBy?: string;
 }
 
@@ -47,8 +47,8 @@ interface Decision {
 }
 
 /**
- * The user's choice: the hunks with these `ids`, or the whole file if `ids` is undefined. If the user chose only a part
- * of a hunk, the hunk is already split in `change`.
+ * The user's choice: the hunks with these `ids`, or the whole file if `ids` is undefined. If the user chose a part of a
+ * hunk, this hunk is already split in `change`.
  */
 interface Choice {
   readonly change: FileChange;
@@ -59,7 +59,7 @@ type Chosen = ChosenChanges["files"][number];
 
 interface Decisions {
   readonly handlers: Pick<EventHandlers, "changes_keep" | "changes_undo" | "changes_revert">;
-  /** Called when an agent has written a file. Earlier decisions on this file can then no longer be reverted. */
+  /** Records that an agent has written a file. Earlier decisions on this file can then no longer be reverted. */
   agentWrote(path: string, agent: Agent): void;
 }
 
@@ -70,23 +70,27 @@ interface DecisionsOptions {
   userFiles: UserFiles;
   notes: Pick<UndoNotes, "undid" | "reverted">;
   /**
-   * Runs functions one after the other. Before each one, the pending edits and commands of ended agents are completed.
+   * Runs functions one after the other. Before each function, completes the pending edits and commands of agents whose
+   * process has ended.
    */
   enqueue(run: () => Promise<void>): Promise<void>;
   /** Updates the change of a file from the disk. */
   syncPath(path: string): Promise<void>;
   /** Called when an undo has written a file. */
   settled(path: string, now: FileState): void;
-  /** Whether a command of an agent is running. Such a command may write any file. */
+  /** Returns whether a command of an agent is running. Such a command may write any file. */
   areCommandsRunning(): boolean;
 }
 
 export function createDecisions(options: DecisionsOptions): Decisions {
   const { bridge, files, history, userFiles, notes, enqueue, syncPath, settled } = options;
-  /** Oldest first. */
+  /** Decisions that can be reverted, oldest first. */
   const decisions: Decision[] = [];
 
-  /** Decides on each file, even if the decision on another file fails. Tells the user the result in one message. */
+  /**
+   * Keeps or undoes the chosen hunks of each file. If one file fails, continues with the others. Tells the user the
+   * result in one message.
+   */
   async function decide(
     verb: Verb,
     { files: chosen, unsaved, turn }: ChosenChanges,
@@ -129,7 +133,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
   }
 
   /**
-   * Moves files that an agent created to the front, so that undo deletes them first: such a file may be in the way of
+   * Sorts files that an agent created to the front. Undo deletes these files first, because they may block the path of
    * another file that undo restores.
    */
   function createdFirst(chosen: readonly Chosen[]): Chosen[] {
@@ -184,7 +188,10 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     return { step: { before, after }, problem: left > 0 ? problem : undefined };
   }
 
-  /** Updates a file before an undo. @throws {Refusal} while an agent is editing the file */
+  /**
+   * Updates the change of a file from the disk before an undo or a revert.
+   * @throws {Refusal} while an agent is editing the file
+   */
   async function prepare(path: string): Promise<void> {
     const agent = files.awaitingAgent(path);
     if (agent)
@@ -263,8 +270,8 @@ export function createDecisions(options: DecisionsOptions): Decisions {
 
 /**
  * Finds the hunks that the user has chosen.
- * @returns undefined if the file has none
- * @throws {Refusal} if a hunk would have to be split but cannot be
+ * @returns undefined if none of the hunks is chosen
+ * @throws {Refusal} if the user chose a part of a hunk that cannot be split
  */
 function choose(change: FileChange, { hunks, ranges }: Chosen, turn: number | undefined): Choice | undefined {
   const { text, opaque, before } = change;
@@ -278,7 +285,7 @@ function choose(change: FileChange, { hunks, ranges }: Chosen, turn: number | un
     (turn === undefined || hunk.turn === turn) && (wanted?.has(hunk.id) ?? true);
   if (ranges && change.exists) return inRanges(change, ranges, isMeant);
   const ids = new Set(text.hunks.filter(isMeant).map(({ id }) => id));
-  // If the hunks no longer exist, nothing is left to decide.
+  // The chosen hunks may no longer exist. Then nothing is left to decide.
   return ids.size > 0 ? { change, ids } : undefined;
 }
 
@@ -302,12 +309,12 @@ function decidedHunks({ change, ids }: Choice, next: FileChange): Hunk[] {
   return change.text.hunks.filter(({ id }) => (ids?.has(id) ?? true) && !left.has(id));
 }
 
-/** Adds the hunks that this decision has removed to the number of hunks that the user has decided on. */
+/** Adds the hunks of this decision to the number of hunks that the user has kept or undone. */
 function withDecisionCount(choice: Choice, next: FileChange): FileChange {
   return { ...next, decided: choice.change.decided + decidedHunks(choice, next).length };
 }
 
-/** Returns the first part of a message: the numbers of kept or undone hunks and files. */
+/** Returns the text for a message about a decision, such as "2 hunks in main.ts". */
 function summaryOf(steps: readonly Step[]): string {
   const files = steps.length === 1 ? basename(steps[0]?.before.path ?? "") : `${steps.length} files`;
   const hunks = steps.reduce((sum, { before, after }) => sum + after.decided - before.decided, 0);

@@ -1,7 +1,7 @@
 /**
- * Takes over the changes of Neovims that have ended. Each Neovim has its own journal. A new Neovim first renames the
- * journal of an ended one, so that no other Neovim takes the same changes. Then it takes the changes in its own
- * directories, and puts the others back.
+ * Adopts the unreviewed changes of Neovim instances that have ended. Each Neovim has its own journal. A new Neovim
+ * first renames the journal of an ended Neovim, so that no other Neovim adopts the same changes. It then takes the
+ * changes in its own directories, and puts the other changes back.
  */
 import { randomUUID } from "node:crypto";
 import { rename, rm } from "node:fs/promises";
@@ -19,13 +19,13 @@ import {
   writeJournal,
 } from "./journal.ts";
 
-/** Maximum age of changes. */
+/** Maximum age of stored changes. */
 const MAX_AGE_MS = 7 * 24 * 60 * 60 * 1_000;
 
-/** Maximum total size of the journals of ended Neovims (bytes). The oldest is removed first. */
+/** Maximum total size of the journals of ended Neovim instances (bytes). The oldest journals are removed first. */
 const MAX_SIZE_BYTES = 64 * 1024 * 1024;
 
-/** The start time in a journal's name may differ by this much from the start time in the process table. */
+/** Maximum difference between the start time in a journal's name and the start time in the process table. */
 const CLOCK_TOLERANCE_MS = 5_000;
 
 interface LeftChanges {
@@ -34,13 +34,13 @@ interface LeftChanges {
    * @returns the stored values, oldest first
    */
   take(isWanted: (path: string) => boolean): Promise<unknown[]>;
-  /** Removes journals that are too old or too large. */
+  /** Removes old journals, and the oldest journals beyond the size limit. */
   prune(): Promise<void>;
 }
 
 interface Taken {
   readonly file: string;
-  /** New name of the journal, which only this Neovim uses. */
+  /** New path of the journal. Only this Neovim uses this path. */
   readonly target: string;
   readonly wanted: readonly JournalLine[];
   readonly others: readonly JournalLine[];
@@ -48,12 +48,12 @@ interface Taken {
 
 /**
  * @param own the journal of this Neovim: `<machine>/<instance>.jsonl`. The instance consists of Neovim's process id and
- * start time. The journals of other machines are left alone, because their Neovims may still run
+ * start time. Journals of other machines are not adopted, because their Neovim may still run
  */
 export function createLeftChanges(own: string, journal: Journal): LeftChanges {
   const machine = dirname(own);
 
-  /** Lists the journals of Neovims that have ended. */
+  /** Lists the journals of Neovim instances that have ended. */
   async function left(): Promise<string[]> {
     const found: string[] = [];
     for (const file of await journalsIn(machine))
@@ -66,10 +66,10 @@ export function createLeftChanges(own: string, journal: Journal): LeftChanges {
     try {
       await rename(file, target);
     } catch {
-      return []; // another Neovim has taken it
+      return []; // another Neovim has taken the journal
     }
     const oldest = Date.now() - MAX_AGE_MS;
-    // The key of a change is an absolute path. Values with other keys are only for the next host of the same Neovim.
+    // Takes only changes, whose keys are absolute paths. Other values are useless after the end of their Neovim.
     const changes = (await readLines(target)).filter(({ key, at }) => isAbsolute(key) && at > oldest);
     const wanted = changes.filter(({ key }) => isWanted(key));
     return [{ file, target, wanted, others: changes.filter((one) => !wanted.includes(one)) }];
@@ -80,8 +80,8 @@ export function createLeftChanges(own: string, journal: Journal): LeftChanges {
       const taken: Taken[] = [];
       for (const file of await left()) taken.push(...(await takeFrom(file, isWanted)));
       const newest = new Map<string, JournalLine>();
-      // Sorted by time, so that the newest value of each key wins. An older value may contain changes that the user has
-      // decided on since.
+      // Sorts by time, so that the newest value of each key wins. An older value may contain changes that the user has
+      // already kept or undone.
       for (const one of taken.flatMap(({ wanted }) => wanted).sort((a, b) => a.at - b.at))
         newest.set(one.key, one);
       const values: unknown[] = [];
@@ -113,8 +113,7 @@ function instanceOf(file: string): string {
 }
 
 /**
- * Whether the Neovim of a journal still runs. If the process with Neovim's id started later than Neovim did, it is
- * another process.
+ * Returns whether the Neovim of a journal still runs. A process with the same id that started later is another process.
  */
 async function isRunning(file: string): Promise<boolean> {
   const [, pid, seconds] = /^(\d+)-(\d+)$/.exec(instanceOf(file)) ?? [];

@@ -1,10 +1,11 @@
 /**
- * Splits texts into lines, and compares them. A text has one character for each byte of its file (latin1), so that all
- * bytes are preserved. A line includes its line break, so that different or missing line breaks count as differences.
+ * Splits texts into lines, and compares them. Each character of a text stands for one byte of its file (latin1), so
+ * that all bytes are preserved. A line includes its line break, so that different or missing line breaks count as
+ * differences.
  */
 import { diffArrays } from "diff";
 
-/** Replaces `removed` lines, starting at line `at` (0-based), with the `inserted` ones. */
+/** An edit: replaces `removed` lines, starting at line `at` (0-based), with the `inserted` lines. */
 export interface Edit {
   at: number;
   removed: number;
@@ -12,18 +13,18 @@ export interface Edit {
 }
 
 /**
- * Limits for the algorithm that finds the fewest differences. Its cost grows with the product of differences and lines.
+ * Limits for the algorithm that finds the fewest differences. The cost grows with the product of differences and lines.
  */
 const MAX_EDITS = 200;
 const MAX_COST = 2_000_000;
 
 /**
- * Maximum number of lines (of both texts together) for the patience diff. It is limited because the diff blocks the
- * host.
+ * Maximum number of lines for the patience diff, counted over both texts. A diff of more lines would block the host
+ * process too long.
  */
 const MAX_LINES = 100_000;
 
-/** Maximum recursion depth. Ordinary texts need less. */
+/** Maximum recursion depth of the patience diff. Ordinary texts need less. */
 const MAX_DEPTH = 100;
 
 /** Splits a text into lines, including their line breaks. An empty text has no lines. */
@@ -38,9 +39,10 @@ interface Part {
 }
 
 /**
- * Compares two texts line by line. Where they differ in many lines, matches the lines that occur exactly once in each
- * text, and compares the parts between these lines in the same way ("patience diff").
- * @returns edits from top to bottom, with line numbers of `before`. At least one unchanged line is between two edits
+ * Compares two texts line by line. For texts with many differences, uses a patience diff: matches the lines that occur
+ * exactly once in each text, and compares the parts between these lines in the same way.
+ * @returns edits from top to bottom, with line numbers of `before`. Two edits are separated by at least one unchanged
+ * line
  */
 export function diffLines(before: readonly string[], after: readonly string[]): Edit[] {
   const whole = trimmed(before, after, { a: [0, before.length], b: [0, after.length] });
@@ -97,7 +99,7 @@ function trimmed<T>(a: readonly T[], b: readonly T[], part: Part): Part {
 type Pair = readonly [atA: number, atB: number];
 
 /**
- * Pairs lines that occur exactly once in each text. Returns the largest number of pairs that have the same order in both
+ * Pairs lines that occur exactly once in each text. Returns as many pairs as possible that have the same order in both
  * texts.
  */
 function uniqueInBoth(a: Lines, b: Lines, part: Part): Pair[] {
@@ -110,7 +112,7 @@ function uniqueInBoth(a: Lines, b: Lines, part: Part): Pair[] {
   return longestRise(pairs.sort(([first], [second]) => first - second));
 }
 
-/** @returns the index of each line; undefined for a line that occurs several times */
+/** Returns the index of each line. The index is undefined for a line that occurs several times. */
 function uniques(lines: Lines, [from, to]: Part["a"]): Map<number, number | undefined> {
   const places = new Map<number, number | undefined>();
   for (let at = from; at < to; at += 1) {
@@ -122,9 +124,9 @@ function uniques(lines: Lines, [from, to]: Part["a"]): Map<number, number | unde
 
 /** Returns the longest subsequence of the pairs with increasing second numbers. */
 function longestRise(pairs: readonly Pair[]): Pair[] {
-  /** Each pair, with the index of its predecessor in the longest subsequence that ends with this pair. */
+  /** Each pair, with the index of the previous pair in the longest subsequence that ends here. */
   const ends: { pair: Pair; before: number }[] = [];
-  /** At index n - 1: the index in `ends` of the pair that ends the best subsequence of length n. */
+  /** `bestEnds[n - 1]` is the index in `ends` of the last pair of the best subsequence of length n. */
   const bestEnds: number[] = [];
   for (const pair of pairs) {
     let [low, high] = [0, bestEnds.length];
@@ -145,7 +147,7 @@ function longestRise(pairs: readonly Pair[]): Pair[] {
   return rise.reverse();
 }
 
-/** Finds the fewest differences. @returns undefined if there are too many */
+/** Finds the fewest differences. @returns undefined if there are too many differences */
 function lineByLine(a: Lines, b: Lines, part: Part): Part[] | undefined {
   const [ours, theirs] = [a.slice(...part.a), b.slice(...part.b)];
   const known = new Set(ours);

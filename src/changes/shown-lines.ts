@@ -2,13 +2,16 @@
 import { linesBefore, type TrackedText } from "./edits-to-hunks.ts";
 import { splitLines } from "./line-diff.ts";
 
-/** Maximum number of removed lines that are shown for one hunk. They are virtual lines, which cannot be scrolled. */
+/**
+ * Maximum number of removed lines that Neovim shows for one hunk. They are shown as virtual lines, which cannot be
+ * scrolled.
+ */
 const MAX_REMOVED_LINES = 200;
 
 /** Maximum length of a shown line (characters). */
 const MAX_LINE_LENGTH = 2_000;
 
-/** @returns the first old lines of each hunk, without line breaks */
+/** Returns the first old lines of each hunk, without line breaks. */
 export function oldLines({ hunks }: TrackedText): { id: number; lines: string[] }[] {
   return hunks.map((hunk) => ({
     id: hunk.id,
@@ -18,18 +21,21 @@ export function oldLines({ hunks }: TrackedText): { id: number; lines: string[] 
   }));
 }
 
-/** Returns the lines of a text, each cut to a maximum length. @param text with one character for each byte */
+/** Returns the lines of a text. Cuts long lines. @param text one character for each byte of the file (latin1) */
 export function shownLines(text: string): string[] {
   return splitLines(text).map((line) => plain(line));
 }
 
-/** Returns all lines of a text as Neovim would show them. @param text with one character for each byte */
+/**
+ * Returns the complete lines of a text, as a buffer of Neovim contains them. @param text one character for each byte of
+ * the file (latin1)
+ */
 export function wholeLines(text: string): string[] {
   const mark = /^\xef\xbb\xbf/;
   return splitLines(text.replace(mark, "")).map((line) => plain(line, Number.POSITIVE_INFINITY));
 }
 
-/** Decodes a line. Bytes that are not UTF-8 become characters of Latin-1. */
+/** Decodes a line as UTF-8, or as Latin-1 if the bytes are not valid UTF-8. */
 function plain(line: string, maxLength = MAX_LINE_LENGTH): string {
   const bytes = Buffer.from(line.replace(/\r?\n$/, "").slice(0, maxLength), "latin1");
   const text = bytes.toString("utf8");

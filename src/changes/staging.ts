@@ -1,6 +1,6 @@
 /**
- * Finds changes that the user has staged or committed: in both cases, Git's index names another object for the file.
- * Parses the index and hashes the files without Git, because Git would run the filters of the repository.
+ * Finds changes that the user has staged or committed. In both cases, Git's index names another object for the file.
+ * Parses the index and hashes the files without Git, because Git would run filters that the repository configures.
  */
 import { dirname } from "node:path";
 import { createYielder } from "../base/work-slices.ts";
@@ -14,27 +14,25 @@ import { createIndexReader, findWorkTree, hasGit, nameIn, objectName, type WorkT
 
 const GIT_TIMEOUT_MS = 2_000;
 
-/**
- * Delay between an agent's write and reading the index, so that the index is read only once for many writes in a row.
- */
+/** Delay between an agent's write and reading Git's index, so that many writes in a row cause only one read. */
 const RECORD_DELAY_MS = 100;
 
 /** Stands for the object name of a file that is not in the index. */
 const NONE = "";
-/** Stands for the object name of a file with a merge conflict, because such a file has several objects. */
+/** Stands for the object name of a file with a merge conflict. Such a file has several objects. */
 const SEVERAL = "several";
 
 interface Staging {
   /** Called when an agent has written the file. */
   wrote(path: string): void;
   /**
-   * Called when a command of an agent has ended. If the command has staged files, this does not count as a decision,
-   * because only the user decides.
+   * Called when a command of an agent has ended. Files that the command has staged stay unreviewed, because only the
+   * user decides.
    */
   commandEnded(): void;
-  /** Keeps changes that the user has staged. Must be called by a function that `enqueue` runs. */
+  /** Keeps changes that the user has staged. Must run inside `enqueue`. */
   keep(): Promise<void>;
-  /** Idempotent. */
+  /** Stops the timer. Idempotent. */
   close(): void;
 }
 
@@ -64,8 +62,8 @@ export function createStaging({ files, history, enqueue, areCommandsRunning }: S
   }
 
   /**
-   * Creates a function that looks up the name of a file's object in the index. The function returns undefined if the
-   * file is outside work trees, or the index cannot be read.
+   * Creates a function that looks up the object name of a file in Git's index. The function returns undefined if the
+   * file is outside work trees, or if the index cannot be read.
    */
   function createLookup(): (path: string) => Promise<string | undefined> {
     const tops = new Map<string, string | undefined>();
@@ -140,7 +138,7 @@ export function createStaging({ files, history, enqueue, areCommandsRunning }: S
   };
 }
 
-/** Whether the object has the same content as the file on disk. Line endings may differ. */
+/** Returns whether a Git object has the same content as the file on disk. Line endings may differ. */
 async function isCurrent(change: FileChange, object: string): Promise<boolean> {
   const known = fileStateOf(change);
   const now = known.kind === "unknown" ? await readState(change.path) : known;

@@ -1,6 +1,6 @@
 /**
- * Takes snapshots of Git work trees before a command: of the work trees that contain the CLI's directory or directories
- * open in Neovim, and of the repositories inside these work trees, such as submodules.
+ * Takes snapshots of Git work trees before a command. Covers the work trees of the CLI's directory and of the
+ * directories open in Neovim. Covers repositories inside these work trees, too, such as submodules.
  */
 import { realPath } from "../system/file-state.ts";
 import type { GitIndex, IndexEntry } from "./git-index.ts";
@@ -24,7 +24,7 @@ import {
 /** Timeout of each Git process. */
 export const GIT_TIMEOUT_MS = 5_000;
 
-/** Maximum number of work trees. Git must run for each of them. */
+/** Maximum number of work trees, because Git must run for each of them. */
 const MAX_TREES = 16;
 
 export const SLOW = "a command began before all files were checked";
@@ -34,35 +34,35 @@ const TOO_MANY_TREES = `there are more than ${MAX_TREES} Git repositories`;
 
 export interface TreeSnapshot extends WorkTree {
   readonly index: GitIndex;
-  /** The entries of the index for files in directories that are open in Neovim. */
+  /** Index entries of the files in directories that are open in Neovim. */
   readonly entries: readonly IndexEntry[];
   /**
-   * The files of the first `looked` entries were compared with the index. Those of them that have no state in the
-   * snapshot matched the index.
+   * Number of entries at the beginning of the list whose files were compared with the index. If the snapshot has no
+   * state for such a file, the file did not differ.
    */
   readonly looked: number;
-  /** For each entry: the permission bits of its file on disk, because the index stores only the executable bit. */
+  /** Permission bits of each entry's file on disk. The index stores only the executable bit. */
   readonly modes: Uint16Array;
-  /** Absolute paths of the repositories inside this work tree. They have work trees of their own. */
+  /** Absolute paths of repositories inside this work tree. They have work trees of their own. */
   readonly repositories: readonly string[];
 }
 
 interface TreesOptions {
   readonly scope: Scope;
-  /** Signals that the command has begun, so that it is too late to look at further files. */
+  /** Aborted when the command begins. No further files are examined then. */
   readonly begun: AbortSignal;
   readonly readIndex: ReadIndex;
 }
 
 interface Trees {
   readonly trees: readonly TreeSnapshot[];
-  /** Files that differ from the index, or are not in it. */
+  /** Files that differ from Git's index, and untracked files. */
   readonly differing: readonly Candidate[];
-  /** Reasons why changes may be missing. Each one is worded to end a sentence. */
+  /** Reasons why changes may be missing, such as "Git's index cannot be read". */
   readonly gaps: readonly string[];
 }
 
-/** @param cwd the CLI's directory */
+/** Takes the snapshots of all work trees. @param cwd the CLI's directory */
 export async function takeTrees(cwd: string, options: TreesOptions): Promise<Trees> {
   const { scope, begun } = options;
   const [own = cwd, ...open] = await Promise.all([cwd, ...scope.directories].map(realPath));
@@ -130,7 +130,7 @@ async function lookAtTree(
   };
 }
 
-/** Returns the directories of the repositories inside a work tree: checked-out submodules and other repositories. */
+/** Returns the absolute paths of repositories inside a work tree, such as checked-out submodules. */
 export function repositoriesIn(
   tree: WorkTree,
   index: GitIndex | undefined,
@@ -141,7 +141,7 @@ export function repositoriesIn(
   return names.map((name) => pathIn(tree, name)).filter(hasGit);
 }
 
-/** Marks files whose paths lead through a symbolic link, because they do not belong to the work tree. */
+/** Marks files whose paths lead through a symbolic link. Such files do not belong to the work tree. */
 async function unlinked(candidates: readonly Candidate[]): Promise<Candidate[]> {
   const real = await areReal(candidates.map(({ path }) => path));
   return candidates.map((one, i) => (real[i] ? one : { ...one, found: BELOW_LINK }));
@@ -152,8 +152,8 @@ function openEntries(index: GitIndex, isOpen: (name: string) => boolean): IndexE
 }
 
 /**
- * The form in which a snapshot is stored for the next host. It has no entries: the next host reads them from the index,
- * if the index still has the same version.
+ * Stored form of a snapshot. The index entries are left out: after a restart of the host process, they are read again
+ * from an unchanged index.
  */
 export type StoredTree = WorkTree &
   Pick<TreeSnapshot, "looked" | "repositories"> & { indexVersion: string; modes: string };
@@ -164,7 +164,7 @@ export function storedTree(tree: TreeSnapshot): StoredTree {
   return { top, indexFile, idLength, indexVersion: index.version, looked, modes: base64, repositories };
 }
 
-/** @returns undefined if the index has changed */
+/** Restores a snapshot from its stored form. @returns undefined if Git's index has changed */
 export async function restoreTree(
   saved: StoredTree,
   scope: Scope,

@@ -1,30 +1,32 @@
-/** Stores which changes the user has undone, until the agent is told with its next prompt. */
+/** Collects notes about changes that the user has undone. An agent gets these notes with its next prompt. */
 import { relative } from "node:path";
 import type { Agent } from "../contract/hooks.ts";
 import type { Hunk } from "./edits-to-hunks.ts";
 import { type FileChange, newestAuthor } from "./file-change.ts";
 
-/** Maximum number of agents (the oldest are dropped), and of files for each agent (further files are ignored). */
+/**
+ * Limits: number of agents (the oldest are dropped), and number of files for each agent (further files are ignored).
+ */
 const MAX_AGENTS = 16;
 const MAX_FILES = 1_000;
 
-/** Maximum number of file names in a text, and maximum length of each name (UTF-16 units). */
+/** Limits for a note: number of file names, and length of each name (UTF-16 units). */
 const MAX_NAMES = 10;
 const MAX_NAME_LENGTH = 200;
 
 export interface UndoNotes {
   /** Records that the user has undone these hunks of a change. An empty list stands for the whole file. */
   undid(change: FileChange, hunks: readonly Hunk[]): void;
-  /** Removes the notes on a file, because the user has reverted a decision on it. */
+  /** Removes the notes about a file after the user has reverted a decision on the file. */
   reverted(path: string): void;
-  /** Returns the text for an agent's next prompt, and removes its notes. */
+  /** Returns the notes for an agent's next prompt, and removes them. Undefined if there are none. */
   take(agent: Agent): string | undefined;
 }
 
 interface UndoNotesOptions {
-  /** Returns the session to which a turn belongs, if known. */
+  /** Returns the session of a turn; undefined if the turn is unknown. */
   sessionOf(turn: number): string | undefined;
-  /** Whether agents may know the name of a file. */
+  /** Returns whether agents may know the name of a file. */
   isShared(path: string): boolean;
 }
 
@@ -48,7 +50,8 @@ export function createUndoNotes({ sessionOf, isShared }: UndoNotesOptions): Undo
       for (const turn of new Set(turns)) {
         const { cli } = [...change.earlier, change].find((author) => author.turn === turn) ?? newest;
         const session = sessionOf(turn);
-        // After a restart, the session of the turn is unknown. The next agent of the same CLI is told instead.
+        // The session of a turn from before a restart may be unknown. The next agent of the same CLI then gets the
+        // note.
         const key = session === undefined ? keyOfCli(cli) : keyOfSession(session);
         add(key, change.path, hunks.filter((hunk) => hunk.turn === turn).length);
       }
@@ -80,7 +83,8 @@ const keyOfSession = (session: string) => `session ${session}`;
 const keyOfCli = (cli: string) => `cli ${cli}`;
 
 /**
- * Quotes a name that an agent may have chosen. Replaces characters that could end the quotation or start another line.
+ * Quotes the name of a file. An agent may have chosen the name, so characters that could end the quotation or start a
+ * new line are replaced.
  */
 function nameOf(path: string, cwd: string): string {
   const below = relative(cwd, path);

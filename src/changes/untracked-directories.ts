@@ -9,10 +9,10 @@ import { isBelow, type Scope } from "./work-tree.ts";
 /** Maximum number of listed files. Further files are not compared. */
 export const MAX_LISTED_FILES = 5_000;
 
-/** Directories outside Git work trees, as absolute paths in which all symbolic links are resolved. */
+/** Directories outside Git work trees, as absolute paths with all symbolic links resolved. */
 export interface Outside {
   readonly directories: readonly string[];
-  /** Directories that are skipped: that of the plugin's own files, and those of work trees. */
+  /** Skipped directories: the directory of the plugin's own files, and Git work trees. */
   readonly except: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export interface Listing {
   readonly isComplete: boolean;
 }
 
-/** @param tops the directories of the work trees */
+/** Finds open directories outside Git work trees. @param tops top directories of the work trees */
 export async function findOutside({ directories, except }: Scope, tops: readonly string[]): Promise<Outside> {
   const [own = except, ...open] = await Promise.all([except, ...directories].map(realPath));
   const isCovered = (directory: string, by: readonly string[]) =>
@@ -34,7 +34,7 @@ export async function findOutside({ directories, except }: Scope, tops: readonly
   };
 }
 
-/** @param isOver whether to stop */
+/** Lists the files in directories and their subdirectories. @param isOver returns true to stop early */
 export async function listFiles(
   { directories, except }: Outside,
   isOver: () => boolean = () => false,
@@ -55,8 +55,8 @@ export async function listFiles(
 }
 
 /**
- * Reads a directory, sorted by name, so that a limit always omits the same files. Leaves out names that are not valid
- * UTF-8, because Node cannot represent them.
+ * Reads a directory. Sorts the names, so that a limit always omits the same files. Leaves out names that are not valid
+ * UTF-8, because a string cannot represent them.
  */
 async function readDirectory(directory: string): Promise<Dirent[]> {
   const entries = await readdir(directory, { withFileTypes: true }).catch((): Dirent[] => []);

@@ -11,18 +11,18 @@ import { type Git, openGit } from "./git.ts";
 import { type GitIndex, type IndexEntry, parseIndex } from "./git-index.ts";
 
 export interface WorkTree {
-  /** Absolute path of the work tree, in which all symbolic links are resolved. */
+  /** Absolute path of the work tree with all symbolic links resolved. */
   readonly top: string;
   readonly indexFile: string;
-  /** Length of an object's name in bytes. */
+  /** Length of an object name (bytes). */
   readonly idLength: number;
 }
 
 /**
- * @param directory any directory in the work tree
+ * Finds the Git work tree of a directory.
  * @param timeout milliseconds
- * @returns undefined if the directory is outside work trees, Git does not answer in time, or the repository names a
- * work tree that does not contain the directory
+ * @returns undefined if the directory is outside work trees, or if Git does not answer in time. Also undefined if the
+ * repository names a work tree that does not contain the directory
  */
 export async function findWorkTree(directory: string, timeout: number): Promise<WorkTree | undefined> {
   const questions = ["--show-toplevel", "--absolute-git-dir", "--show-object-format"];
@@ -37,7 +37,7 @@ export function isBelow(path: string, directory: string): boolean {
   return directory === "/" || path === directory || path.startsWith(`${directory}/`);
 }
 
-/** @param name relative to the work tree */
+/** Returns the absolute path of a file in a work tree. @param name path relative to the work tree */
 export function pathIn({ top }: WorkTree, name: string): string {
   return top === "/" ? `/${name}` : `${top}/${name}`;
 }
@@ -47,15 +47,15 @@ export function nameIn(directory: string, path: string): string {
   return path.slice(directory === "/" ? 1 : directory.length + 1);
 }
 
-/** Absolute paths. */
+/** Directories whose files are tracked, as absolute paths. */
 export interface Scope {
-  /** Only files in these directories are tracked. */
+  /** Tracked directories. */
   readonly directories: readonly string[];
-  /** Directory for the plugin's own files, which are not tracked. */
+  /** Directory of the plugin's own files. These files are not tracked. */
   readonly except: string;
 }
 
-/** @returns a function that tells whether a path relative to the work tree is in the scope */
+/** Returns a function that tells whether a file is in the scope. The argument is a path relative to the work tree. */
 export async function createFilter(
   { directories, except }: Scope,
   top: string,
@@ -75,10 +75,10 @@ const MAX_INDEX_BYTES = 512 * 1024 * 1024;
 /** Maximum number of cached indexes. */
 const MAX_INDEXES = 16;
 
-/** Reads the index of a work tree. Returns undefined if the index cannot be read. */
+/** Reads Git's index of a work tree. Returns undefined if the index cannot be read. */
 export type ReadIndex = (tree: WorkTree) => Promise<GitIndex | undefined>;
 
-/** Creates a reader that caches indexes until they change. */
+/** Creates a reader that caches each index until the index changes. */
 export function createIndexReader(): ReadIndex {
   const cached = new Map<string, { version: string; index: GitIndex | undefined }>();
   return async ({ indexFile: path, idLength }) => {
@@ -113,7 +113,7 @@ export interface Untracked {
   readonly repositories: readonly string[];
 }
 
-/** @returns undefined if Git does not answer in time */
+/** Lists the untracked files of a work tree. @returns undefined if Git does not answer in time */
 export async function untrackedFiles({ top }: WorkTree, timeout: number): Promise<Untracked | undefined> {
   const output = await openGit(top, timeout)(["ls-files", "--others", "--exclude-standard", "-z"]);
   if (!output) return undefined;
@@ -127,7 +127,7 @@ export async function untrackedFiles({ top }: WorkTree, timeout: number): Promis
   };
 }
 
-/** Whether a directory is the top of a work tree. */
+/** Returns whether a directory is the top of a work tree. */
 export function hasGit(directory: string): boolean {
   try {
     return lstatSync(join(directory, ".git"), { throwIfNoEntry: false }) !== undefined;
@@ -136,12 +136,12 @@ export function hasGit(directory: string): boolean {
   }
 }
 
-/** State of a path; undefined if nothing is there, or the error code if the state cannot be read. */
+/** Result of `lstat`: the state of a path, undefined if nothing is there, or an error code. */
 export type Found = Stats | string | undefined;
 
 /**
  * Reads the states of files without following links. Yields to the event loop regularly.
- * @param isOver whether to stop, asked after each pause
+ * @param isOver asked after each pause; true stops the reading
  */
 export async function lookAt<T>(
   all: readonly T[],
@@ -181,7 +181,7 @@ export interface Candidate {
   readonly found: Found;
 }
 
-/** @param isOver whether to stop */
+/** Returns paths with their states, see {@link lookAt}. @param isOver asked after each pause; true stops the reading */
 export async function candidatesAt(paths: readonly string[], isOver?: () => boolean): Promise<Candidate[]> {
   const candidates: Candidate[] = [];
   const take = (path: string, found: Found) => void candidates.push({ path, found });
@@ -190,7 +190,7 @@ export async function candidatesAt(paths: readonly string[], isOver?: () => bool
 }
 
 /**
- * Returns for each path whether all of its folders are real, that is, no symbolic links. A link may have replaced a
+ * Returns for each path whether all folders of the path are real directories. A symbolic link may have replaced a
  * folder since Git wrote its index.
  */
 export async function areReal(paths: readonly string[]): Promise<boolean[]> {
@@ -203,14 +203,12 @@ export async function areReal(paths: readonly string[]): Promise<boolean[]> {
   return Promise.all(paths.map((path) => isReal(dirname(path))));
 }
 
-/**
- * Attributes that make Git convert the content of a file between object and disk, perhaps without changing its size.
- */
+/** Git attributes that convert the content of a file on checkout, perhaps without changing its size. */
 const CONVERSIONS = ["filter", "ident", "working-tree-encoding"];
 
 /**
- * Returns, by name, the bytes that files had on disk while they matched the index. Leaves out files whose exact bytes
- * are unknown.
+ * Reads from Git the bytes that files had on disk when Git wrote its index. Returns the bytes by file name. Leaves out
+ * files whose exact bytes are unknown.
  */
 export async function cleanBytes(
   { top }: WorkTree,
@@ -222,14 +220,13 @@ export async function cleanBytes(
   const known = new Map<string, Buffer>();
   for (const { name, object, size } of entries) {
     const bytes = objects.get(object);
-    // The index records the size of the file on disk, which differs from the size of the object if line endings were
-    // converted.
+    // The index records the size on disk. If Git has converted line endings, the object has another size.
     if (bytes && size === bytes.length && !converted.has(name)) known.set(name, bytes);
   }
   return known;
 }
 
-/** Reads objects by name. Leaves out missing ones, and those that the repository has replaced (git-replace(1)). */
+/** Reads Git objects by name. Leaves out missing objects, and objects that the repository replaces (git-replace(1)). */
 async function readObjects(git: Git, entries: readonly IndexEntry[]): Promise<Map<string, Buffer>> {
   const input = entries.map(({ object }) => `${object}\n`).join("");
   const output = (await git(["cat-file", "--batch"], input)) ?? Buffer.alloc(0);
@@ -238,7 +235,7 @@ async function readObjects(git: Git, entries: readonly IndexEntry[]): Promise<Ma
     const end = output.indexOf("\n", at);
     const [, object, type, size] = /^(\S+) (\S+) (\d+)$/.exec(output.toString("latin1", at, end)) ?? [];
     at = end + 1;
-    if (object === undefined) continue; // a missing object has only this line
+    if (object === undefined) continue; // Git prints only this line for a missing object
     const bytes = output.subarray(at, at + Number(size));
     if (type === "blob" && objectName(bytes, object.length) === object) objects.set(object, bytes);
     at += Number(size) + 1;
@@ -246,13 +243,13 @@ async function readObjects(git: Git, entries: readonly IndexEntry[]): Promise<Ma
   return objects;
 }
 
-/** Returns the name that Git gives to an object with these bytes. @param length of the name in hexadecimal digits */
+/** Returns the name that Git gives to an object with these bytes. @param length hexadecimal digits of the name */
 export function objectName(bytes: Buffer, length: number): string {
   const hash = createHash(length === 64 ? "sha256" : "sha1");
   return hash.update(`blob ${bytes.length}\0`).update(bytes).digest("hex");
 }
 
-/** Returns the names of files whose content an attribute may convert; all names if Git does not answer. */
+/** Returns the names of files that a Git attribute may convert. Returns all names if Git does not answer. */
 async function convertedNames(git: Git, entries: readonly IndexEntry[]): Promise<Set<string>> {
   const names = entries.map(({ name }) => name);
   const answer = await git(

@@ -1,5 +1,6 @@
 /**
- * Tracks which agents are working. An agent works from its first event in a turn until the turn or its process ends.
+ * Tracks which agents are working. An agent works from its first event in a turn until the turn ends, or until the
+ * agent's process ends.
  */
 import type { Agent, AgentEvent } from "../contract/hooks.ts";
 import { isAlive, isOwnAndAlive } from "../system/processes.ts";
@@ -8,19 +9,22 @@ import { isAlive, isOwnAndAlive } from "../system/processes.ts";
 const INTERVAL_MS = 1_000;
 
 export interface Agents {
-  /** Handles an event. @returns the agent, with its process id only if the process is visible on this machine */
+  /**
+   * Handles an event of a hook.
+   * @returns the agent. Its process id is set only if the process is visible on this machine
+   */
   handle(event: AgentEvent): Agent;
-  /** Goes on tracking an agent of an earlier host. */
+  /** Resumes tracking an agent after a restart of the host process. */
   resume(agent: Agent): void;
   readonly areAtWork: boolean;
   /**
-   * Returns working agents whose processes have ended, so that no event will end their pending edits.
+   * Returns working agents whose processes have ended. No event will end their pending edits.
    * @param cli profile of a CLI without connected clients. Its agents without a visible process count as ended, too
    */
   findGone(cli?: string): Agent[];
-  /** Ends the work of an agent. @returns whether it was working */
+  /** Ends the work of an agent. @returns true if the agent was working */
   end(agent: Agent): boolean;
-  /** Idempotent. */
+  /** Stops checking the processes. Idempotent. */
   close(): void;
 }
 
@@ -54,8 +58,8 @@ export function createAgents({ gone, changed }: AgentsOptions): Agents {
 
   return {
     handle({ kind, agent }) {
-      // The agent has just run a hook, so its process exists. If the process is not visible here, it belongs to another
-      // machine or container, and a process here may have the same id by chance.
+      // The agent's process exists, because it has just run a hook. If the process is not visible here, it runs on
+      // another machine or in a container. A local process may have the same id by chance.
       const pid = agent.pid !== undefined && isOwnAndAlive(agent.pid) ? agent.pid : undefined;
       const seen = atWork.get(agent.session) ?? { ...agent, pid };
       if (kind === "turn_ended" || kind === "session_ended") end(agent);
