@@ -1,4 +1,5 @@
---- Stores the unreviewed changes that the host reports, until the user keeps or undoes them.
+--- Stores the changes that CLIs made without asking, until the user keeps or undoes them. The Node host reports these
+--- changes.
 local channel = require("gemini-bridge.bridge.channel")
 local deleted = require("gemini-bridge.changes.deleted")
 local memory = require("gemini-bridge.bridge.memory")
@@ -11,19 +12,18 @@ local status = require("gemini-bridge.bridge.status")
 local M = {}
 
 local by_path = {} ---@type table<string, gemini_bridge.Change>
---- Paths of changed files in the order of arrival.
+--- Paths of the changed files in the order of arrival.
 local order = {} ---@type string[]
 local hunk_count = 0
---- Why some changes of the last turn may be missing, by CLI.
+--- Reasons why changes of the last turn may be missing, by CLI.
 local incomplete = {} ---@type table<string, string>
 local group ---@type integer?
 
 ---@alias gemini_bridge.ChangeListener fun(name?: string, change?: gemini_bridge.Change, decision?: "kept"|"undone")
 local listeners = {} ---@type gemini_bridge.ChangeListener[]
 
---- Calls `act` after each update, as soon as Neovim allows changes of windows.
----@param act gemini_bridge.ChangeListener Called with the path, the change (nil after a decision) and the
----decision. Called without arguments after all changes were hidden.
+--- Calls a function after each update of the changes, as soon as Neovim allows changes of windows.
+---@param act gemini_bridge.ChangeListener The change is nil after a decision. No arguments: all changes were hidden.
 ---@return fun() stop Idempotent.
 function M.listen(act)
   listeners[#listeners + 1] = act
@@ -41,12 +41,12 @@ local function tell(...)
   end
 end
 
---- Redraws status lines, which show the number of changes.
+--- Redraws all status lines, because they may show the number of changes.
 local redraw_status = scheduler.coalesce(function()
   vim.cmd.redrawstatus({ bang = true })
 end)
 
---- Returns the number of undecided files and hunks.
+--- Returns the numbers of files and hunks that the user has neither kept nor undone.
 ---@return { files: integer, hunks: integer }
 function M.count()
   return { files = #order, hunks = hunk_count }
@@ -68,15 +68,15 @@ function M.all()
   end, order)
 end
 
---- Returns the change of the file that a buffer shows, even if the file is deleted.
+--- Returns the change of the file that a buffer shows, even of a deleted file.
 ---@param buf integer
 ---@return gemini_bridge.Change?
 function M.of_buffer(buf)
   return by_path[vim.b[buf].gemini_deleted or ""] or change_of(buf)
 end
 
---- Returns the change of a file named by the user.
----@param typed string
+--- Returns the change of a file.
+---@param typed string Path as the user types it.
 ---@return gemini_bridge.Change?
 function M.find(typed)
   return by_path[typed]
@@ -85,8 +85,8 @@ function M.find(typed)
     end)
 end
 
---- Starts or stops the autocommands that follow what the user does with files, such as writing them.
----@param params { active: boolean }
+--- Adds or removes autocommands that report what the user does with files, such as writing a file.
+---@param params { active: boolean } True adds the autocommands, false removes them.
 function M.follow(params)
   if group then
     vim.api.nvim_del_augroup_by_id(group)
@@ -99,22 +99,22 @@ function M.follow(params)
   vim.api.nvim_create_autocmd({ "BufWritePost", "FileWritePost", "FileAppendPost" }, {
     group = group,
     callback = function(args)
-      -- The file that was written. With `:write {file}`, this is not the file of the buffer.
+      -- Uses the name of the written file. After `:write {file}`, this is not the file of the buffer.
       local name = args.match
       if name:sub(1, 1) == "/" and not channel.notify("file_written", { path = name }) then
         memory.add_written(name)
       end
     end,
   })
-  -- Another program may have staged or committed files, which keeps their changes. Asks the host to look for such
-  -- files.
+  -- Makes the Node host look for files that another program has staged or committed. Staging or committing a file keeps
+  -- its changes.
   vim.api.nvim_create_autocmd({ "FocusGained", "ShellCmdPost", "TermLeave" }, {
     group = group,
     callback = function()
       channel.notify("changes_refresh", vim.empty_dict())
     end,
   })
-  -- Places the marks again: reading a file removes its marks, and after `:file` the buffer belongs to another file.
+  -- Places the marks again. Reading a file removes its marks. After `:file`, the buffer belongs to another file.
   vim.api.nvim_create_autocmd({ "BufReadPost", "FileChangedShellPost", "BufFilePost" }, {
     group = group,
     callback = function(args)
@@ -126,7 +126,7 @@ function M.follow(params)
   })
 end
 
---- Handles the host's report about the change of a file.
+--- Handles the report of the Node host that the change of a file is new, different or decided.
 ---@param params gemini_bridge.calls.change_show
 function M.show(params)
   local name, change = params.path, params.change
@@ -156,7 +156,7 @@ function M.show(params)
   end
 end
 
---- Tells the user the number of changes in a turn, and why changes may be missing.
+--- Tells the user how many files an agent has changed in a turn, and why changes may be missing.
 ---@param params gemini_bridge.calls.turn_changes
 function M.turn_ended(params)
   incomplete[params.cli] = params.incomplete
@@ -176,13 +176,13 @@ function M.turn_ended(params)
   end
 end
 
---- Returns the reasons why changes of the last turns may be missing: one sentence for each CLI.
+--- Returns the reasons why changes may be missing: one sentence for each CLI.
 ---@return string[]
 function M.incomplete()
   return vim.tbl_values(incomplete)
 end
 
---- Returns the files of loaded buffers, and the open directories.
+--- Returns the files of all loaded buffers and the open directories.
 ---@return { paths: string[], directories: string[] }
 function M.open_files()
   local paths = {}
@@ -195,8 +195,8 @@ function M.open_files()
   return { paths = paths, directories = require("gemini-bridge.context.workspace").get().directories }
 end
 
---- Hides all changes when the bridge has stopped, or before a new host sends them again. The autocommands of `M.follow`
---- stay, because the next host could otherwise attribute the user's writes to an agent whose command is still running.
+--- Hides all changes after the bridge has stopped, or before a new Node host reports them again. Keeps the autocommands
+--- of `M.follow`: without them, the next Node host could attribute the user's writes to an agent.
 function M.clear()
   by_path, order, incomplete, hunk_count = {}, {}, {}, 0
   signs.clear()

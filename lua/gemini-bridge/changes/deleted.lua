@@ -1,5 +1,5 @@
---- Shows the earlier text of a deleted file in a read-only buffer. The buffer is not named like the file, because
---- `:edit` would then show an empty buffer.
+--- Shows the last text of a deleted file in a read-only buffer. The buffer has another name than the file, because
+--- `:edit` would show an empty buffer for a missing file.
 local channel = require("gemini-bridge.bridge.channel")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
@@ -10,7 +10,7 @@ local M = {}
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.deleted")
 
---- Buffers by path of the deleted file. A buffer is filled when a window shows it.
+--- Buffers by path of the deleted file. Each buffer gets its text when a window shows the buffer.
 local buffers = {} ---@type table<string, integer>
 
 ---@param change gemini_bridge.Change
@@ -27,7 +27,7 @@ local function create(change)
       options.syntax = vim.filetype.match({ filename = change.path }) or ""
       channel.notify("deleted_text_asked", { path = change.path })
       if vim.w.gemini_page then
-        return -- the page shows that the file is deleted, and lists its keys
+        return -- the page already says that the file is deleted
       end
       local remedy = change.fixed and "This cannot be undone: " .. change.fixed
         or ":GeminiUndo restores it, :GeminiKeep accepts the deletion."
@@ -49,13 +49,13 @@ function M.buffer(change)
   return known
 end
 
---- Handles the host's answer with the earlier text.
+--- Handles the text of a deleted file that the Node host has sent.
 ---@param params gemini_bridge.calls.deleted_text
 function M.show(params)
   local buf = buffers[params.path]
   if buf and vim.api.nvim_buf_is_loaded(buf) then
     local options = vim.bo[buf]
-    -- Resets 'readonly' first, because changing a read-only buffer would show warning W10 for a second.
+    -- Resets 'readonly' first, because changing a read-only buffer shows the warning W10 for a second.
     options.modifiable, options.readonly = true, false
     vim.api.nvim_buf_set_lines(buf, 0, -1, true, params.lines)
     options.modifiable, options.readonly, options.modified = false, true, false
@@ -68,8 +68,8 @@ function M.show(params)
   end
 end
 
---- If the file exists again, shows it in the windows that have shown its earlier text. Otherwise, the earlier text
---- stays until no window shows it.
+--- Removes the buffer with the last text of a deleted file. If the file exists again, first shows the file in all
+--- windows of that buffer. Otherwise, a visible buffer stays until it is hidden.
 ---@param file string
 function M.forget(file)
   local buf = buffers[file]

@@ -1,4 +1,4 @@
---- Keeps and undoes changes: hunks, files, turns, or all changes.
+--- Keeps and undoes changes that a CLI made without asking: single hunks, files, turns, or all changes.
 local changes = require("gemini-bridge.changes.changes")
 local channel = require("gemini-bridge.bridge.channel")
 local choose_answer = require("gemini-bridge.editor.choose")
@@ -8,29 +8,29 @@ local signs = require("gemini-bridge.changes.signs")
 
 local M = {}
 
---- Maximum number of files that are undone without asking.
+--- Maximum number of files to undo without a question to the user.
 local MAX_UNASKED_FILES = 10
 
 ---@class gemini_bridge.ChangeOptions
----@field path? string All changes of this file.
----@field file? boolean All changes of the current buffer's file.
----@field all? boolean All files.
----@field turn? boolean The newest turn with undecided changes. On the review page, the turn under the cursor.
----@field force? boolean Undo any number of files without a question.
----@field lines? [integer, integer] Hunks in these lines of the current buffer, 1-based. Default: the cursor.
+---@field path? string Chooses all changes of this file.
+---@field file? boolean Chooses all changes of the current buffer's file.
+---@field all? boolean Chooses all changes of all files.
+---@field turn? boolean Chooses the newest turn with undecided changes, or on the review page the turn under the cursor.
+---@field force? boolean Undoes any number of files without a question.
+---@field lines? [integer, integer] Chooses hunks in these lines of the current buffer, 1-based. Default: cursor line.
 
 ---@alias gemini_bridge.ChosenFile { path: string, hunks?: integer[], ranges?: { from: integer, to: integer }[] }
 
---- Chosen files or hunks. With `turn`, only the hunks of that turn.
+--- Files or hunks that the user has chosen.
 ---@class gemini_bridge.Chosen
 ---@field files gemini_bridge.ChosenFile[]
----@field turn? number
+---@field turn? number Limits the choice to the hunks of this turn.
 
---- How `:GeminiKeep` and `:GeminiUndo` find out what the user has chosen on a page.
+--- Functions by which `:GeminiKeep` and `:GeminiUndo` find the user's choice on a page.
 ---@class gemini_bridge.PageChoice
----@field chosen? fun(lines?: [integer, integer]): gemini_bridge.Chosen? Chosen files, if the tree has the focus.
----@field turn? fun(): number? The turn under the cursor.
----@field undo? fun(lines?: [integer, integer]) Called instead of the usual undo if `:GeminiUndo` has no argument.
+---@field chosen? fun(lines?: [integer, integer]): gemini_bridge.Chosen? Returns the chosen files of a focused tree.
+---@field turn? fun(): number? Returns the turn under the cursor.
+---@field undo? fun(lines?: [integer, integer]) Replaces the usual undo if `:GeminiUndo` has no argument.
 
 local pages = {} ---@type table<integer, gemini_bridge.PageChoice> By tab page.
 
@@ -53,7 +53,7 @@ local function whole(list)
   end, list)
 end
 
---- Returns the hunks of a turn.
+--- Returns all hunks of a turn.
 ---@param turn? number Default: the newest turn.
 ---@return gemini_bridge.Chosen?
 function M.of_turn(turn)
@@ -105,7 +105,7 @@ local function choose(opts)
   return chosen_hunks, "No change here: go to the next one, or see :GeminiChanges."
 end
 
---- Sends a decision to the host, which tells the user the result in one message.
+--- Sends a decision to the Node host. The host tells the user the result in one message.
 ---@param event "changes_keep"|"changes_undo"|"changes_revert"
 ---@param params table
 ---@return boolean sent
@@ -117,9 +117,9 @@ local function send(event, params)
   return is_sent
 end
 
---- Keeps changes. Their marks disappear, and the current text becomes the new baseline.
+--- Keeps changes: removes their marks and makes the current text the new baseline.
 ---@param chosen gemini_bridge.Chosen
----@param done? fun(chosen: gemini_bridge.ChosenFile[]) Called after the event was sent.
+---@param done? fun(chosen: gemini_bridge.ChosenFile[]) Called after the decision was sent.
 function M.keep_chosen(chosen, done)
   if send("changes_keep", { files = chosen.files, turn = chosen.turn, unsaved = {} }) and done then
     done(chosen.files)
@@ -143,7 +143,7 @@ local function undo_now(chosen, done)
   end
 end
 
---- Asks the user before the changes of many files are undone.
+--- Asks the user before undoing the changes of more than `MAX_UNASKED_FILES` files.
 ---@param count integer Number of files.
 ---@param act fun() Called if the user agrees.
 function M.confirm(count, act)
@@ -158,10 +158,10 @@ function M.confirm(count, act)
   end)
 end
 
---- Undoes changes: restores the earlier bytes of files, and reloads their buffers, with one undo step for each buffer.
---- Asks first if there are many files.
+--- Undoes changes: restores the earlier bytes of the files. Reloads each buffer in one undo step. Asks the user first
+--- if there are many files.
 ---@param chosen gemini_bridge.Chosen
----@param done? fun(chosen: gemini_bridge.ChosenFile[]) Called after the event was sent.
+---@param done? fun(chosen: gemini_bridge.ChosenFile[]) Called after the decision was sent.
 ---@param is_forced? boolean
 function M.undo_chosen(chosen, done, is_forced)
   M.confirm(is_forced and 0 or #chosen.files, function()
@@ -169,7 +169,7 @@ function M.undo_chosen(chosen, done, is_forced)
   end)
 end
 
---- Reverts the last keep or undo, in all files that it affected.
+--- Reverts the last keep or undo in all affected files.
 function M.revert()
   send("changes_revert", vim.empty_dict())
 end
@@ -183,7 +183,7 @@ function M.keep(opts)
   M.keep_chosen(chosen)
 end
 
---- Undoes changes. On the page of the history, undoes the entries at the cursor.
+--- Undoes the chosen changes. On the history page, undoes the entries at the cursor.
 ---@param opts gemini_bridge.ChangeOptions
 function M.undo(opts)
   local page = page_here()

@@ -14,7 +14,7 @@ local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
---- Id of the most recent quickfix list of changes.
+--- Id of the newest quickfix list of changes.
 local list_id ---@type integer?
 
 ---@param hunk gemini_bridge.ChangeHunk
@@ -40,8 +40,8 @@ function M.list()
   end, changes.all())
 end
 
---- Returns a quickfix entry for each undecided hunk of a file, or one entry for a file without hunks. Each entry stores
---- the id of its hunk and the path of the file as user data.
+--- Returns a quickfix entry for each undecided hunk of a file, or one entry for a file without hunks. The entry
+--- contains hunk id and path as user data.
 ---@param change gemini_bridge.Change
 ---@return vim.quickfix.entry[]
 local function entries_of(change)
@@ -100,8 +100,7 @@ local function untracked()
     :totable()
 end
 
---- Returns a text for the user that says why no changes are listed. Only the changes of CLIs that send hooks are
---- tracked.
+--- Returns a message that says why no changes are listed. Changes are tracked only for CLIs that send hooks.
 ---@return string
 local function nothing_listed()
   local now, others = status.get(), untracked()
@@ -118,7 +117,7 @@ local function nothing_listed()
   return is_missing and text .. " Run :GeminiExtension install, then start the CLI." or text
 end
 
---- Opens the review page, or goes to it. If there are no changes, tells the user why.
+--- Opens the review page or moves the focus to it. Without changes, tells the user why the list is empty.
 ---@param name? string Path of a file to go to.
 function M.open(name)
   local is_empty = #changes.all() == 0 and #reviews.list() == 0
@@ -134,7 +133,7 @@ function M.open(name)
   end
 end
 
---- Opens the quickfix list of undecided hunks, followed by the reasons why changes may be missing.
+--- Opens a quickfix list of all undecided hunks. Adds the reasons why changes may be missing.
 function M.open_quickfix()
   local items = vim.iter(by_turn()):map(entries_of):flatten():totable()
   for _, sentence in ipairs(changes.incomplete()) do
@@ -148,11 +147,12 @@ function M.open_quickfix()
   vim.cmd("botright copen")
 end
 
---- The new changes of files whose quickfix entries are not up to date yet, by path. False if a change is decided.
+--- Changes since the last update of the quickfix list, by path. False means that the user has decided all hunks of the
+--- file.
 local touched = {} ---@type table<string, gemini_bridge.Change|false>
 
---- Replaces the quickfix entries of updated files. The current entry stays current. If its hunk was decided, the next
---- entry becomes current.
+--- Replaces the quickfix entries of changed files. Keeps the current entry. If the user has decided the hunk of this
+--- entry, the next entry becomes current.
 local function update_quickfix()
   local news = touched
   touched = {}
@@ -212,7 +212,7 @@ function M.toggle_old()
   end
 end
 
---- Handles the host's answer with the old lines.
+--- Handles the old lines that the Node host has sent.
 ---@param params gemini_bridge.calls.change_lines
 function M.show_old(params)
   local buf = path.buffer(params.path)

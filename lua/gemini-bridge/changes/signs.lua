@@ -1,5 +1,5 @@
---- Marks changes in buffers. Each hunk has one extmark over its lines. The extmark moves with the lines while the user
---- types.
+--- Marks the hunks of changed files with signs. An extmark covers the lines of each hunk, so that the sign moves with
+--- the lines while the user types.
 local inline = require("gemini-bridge.review.inline")
 local line_diff = require("gemini-bridge.editor.line_diff")
 local path = require("gemini-bridge.disk.path")
@@ -12,10 +12,10 @@ local namespace = vim.api.nvim_create_namespace("gemini-bridge.changes")
 local old_namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.old")
 local line_namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.lines")
 
---- Hunks by buffer and id of the extmark.
+--- Hunks by buffer and by id of the extmark.
 local placed = {} ---@type table<integer, table<integer, gemini_bridge.ChangeHunk>>
---- No extmark gets an id that was used before. Otherwise, undoing an edit would move the new extmark to the place of
---- the earlier one with this id.
+--- Last id of an extmark. Ids are never used twice: undo would otherwise move a new extmark to the place of an old
+--- extmark with the same id.
 local last_mark = 0
 
 --- Default links of the highlight groups.
@@ -38,18 +38,18 @@ local function appearance(hunk)
   return "┃", "GeminiChangesChange"
 end
 
---- Returns a function that maps lines of a text to lines of another text. Both are 1-based.
+--- Returns a function that maps a line of one text to the corresponding line of another text.
 ---@param from string[]
 ---@param to string[]
----@return fun(line: integer): integer
+---@return fun(line: integer): integer # Both lines are 1-based.
 function M.line_map(from, to)
-  -- A text without lines counts as one empty line, as in a buffer.
+  -- Treats an empty text as one empty line, as a buffer does.
   local edits = line_diff.compare(from[1] and from or { "" }, to[1] and to or { "" })
   return function(line)
     local shift = 0
     for _, edit in ipairs(edits) do
       local first, count, target, now = unpack(edit)
-      -- For inserted lines, `first` is the line above them.
+      -- For added lines, `first` is the line above.
       if line < (count == 0 and first + 1 or first) then
         break
       elseif line < first + count then
@@ -61,9 +61,9 @@ function M.line_map(from, to)
   end
 end
 
---- Returns a function that maps lines of the file on disk to lines of a buffer with unsaved changes.
+--- Returns a function that maps a line of a file on disk to the line of a buffer with unsaved changes.
 ---@param buf integer
----@return fun(line: integer): integer # Both 1-based.
+---@return fun(line: integer): integer # Both lines are 1-based.
 local function lines_of_disk(buf)
   local on_disk = vim.bo[buf].modified and path.bytes(vim.api.nvim_buf_get_name(buf))
   if not on_disk then
@@ -74,7 +74,7 @@ local function lines_of_disk(buf)
   return M.line_map(text.decode(on_disk).lines, vim.api.nvim_buf_get_lines(buf, 0, -1, true))
 end
 
---- Removes the old lines from a buffer, and the empty rows that Neovim would leave above the first line.
+--- Hides the old lines of a buffer. Also removes the empty rows that Neovim would leave above line 1.
 ---@param buf integer
 local function clear_old(buf)
   vim.api.nvim_buf_clear_namespace(buf, old_namespace, 0, -1)
@@ -87,8 +87,8 @@ local function clear_old(buf)
   end
 end
 
---- Replaces the marks of a buffer.
----@param buf integer Reloaded after each write of an agent, unless it has unsaved changes.
+--- Replaces all marks of hunks in a buffer.
+---@param buf integer Buffer of the changed file.
 ---@param change? gemini_bridge.Change
 function M.place(buf, change)
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
@@ -110,7 +110,7 @@ function M.place(buf, change)
       id = last_mark,
       end_row = end_row,
       end_col = #vim.api.nvim_buf_get_lines(buf, end_row, end_row + 1, true)[1],
-      end_right_gravity = true, -- keeps an empty last line in the mark when lines are inserted above it
+      end_right_gravity = true, -- keeps an empty last line in the mark when lines are inserted above
       sign_text = sign,
       sign_hl_group = highlight,
     })
@@ -119,18 +119,18 @@ function M.place(buf, change)
 end
 
 ---@class gemini_bridge.PlacedHunk
----@field first integer 1-based.
----@field last integer
+---@field first integer First line, 1-based.
+---@field last integer Last line.
 ---@field hunk gemini_bridge.ChangeHunk
 
---- Returns the hunks of a buffer at their current places, from top to bottom.
+--- Returns the hunks of a buffer with their current lines, from top to bottom.
 ---@param buf integer
 ---@return gemini_bridge.PlacedHunk[]
 function M.list(buf)
   if not placed[buf] then
     return {}
   end
-  -- Limits all positions to the last line: if the user has deleted lines at the end, their marks are below it.
+  -- Limits lines to the end of the buffer. After the user has deleted lines there, extmarks may be below the end.
   local count = vim.api.nvim_buf_line_count(buf)
   return vim
     .iter(vim.api.nvim_buf_get_extmarks(buf, namespace, 0, -1, { details = true }))
@@ -143,9 +143,9 @@ function M.list(buf)
     :totable()
 end
 
---- Returns the ids of the hunks in some lines of a buffer.
+--- Returns the ids of the hunks that overlap some lines of a buffer.
 ---@param buf integer
----@param first integer 1-based.
+---@param first integer First line, 1-based.
 ---@param last integer
 ---@return integer[]
 function M.ids(buf, first, last)
@@ -160,9 +160,9 @@ end
 
 --- Returns the next or previous hunk of a buffer.
 ---@param buf integer
----@param line integer 1-based. 0 or math.huge to start at an end.
+---@param line integer Line to start from, 1-based. 0 and math.huge start at the ends of the buffer.
 ---@param direction 1|-1
----@param is_wanted? fun(hunk: gemini_bridge.ChangeHunk): boolean
+---@param is_wanted? fun(hunk: gemini_bridge.ChangeHunk): boolean Skips hunks for which this function returns false.
 ---@return gemini_bridge.PlacedHunk?
 function M.next(buf, line, direction, is_wanted)
   local function is_next(mark)
@@ -175,7 +175,7 @@ function M.next(buf, line, direction, is_wanted)
   return marks:rfind(is_next)
 end
 
---- Scrolls windows so that they show the virtual lines above the first line. By default, Neovim hides these lines.
+--- Scrolls windows to show the virtual lines above line 1. Neovim hides such lines by default.
 ---@param buf integer
 ---@param count integer Number of virtual lines.
 local function reveal_top(buf, count)
@@ -190,7 +190,7 @@ end
 
 --- Shows the old lines of hunks as virtual lines.
 ---@param buf integer
----@param lines table<integer, string[]> By id of the hunk.
+---@param lines table<integer, string[]> Old lines by hunk id.
 function M.show_old(buf, lines)
   clear_old(buf)
   for _, placed_hunk in ipairs(M.list(buf)) do
@@ -237,13 +237,12 @@ function M.highlight(buf)
   end
 end
 
---- Removes the highlights of changed lines.
 ---@param buf integer
 function M.hide_highlight(buf)
   vim.api.nvim_buf_clear_namespace(buf, line_namespace, 0, -1)
 end
 
---- Removes all marks.
+--- Removes the marks of hunks from all buffers.
 function M.clear()
   for buf in pairs(placed) do
     if vim.api.nvim_buf_is_valid(buf) then

@@ -1,23 +1,23 @@
---- Asks the host for the history: proposals, and changes without a review.
+--- Requests the history from the Node host: all proposals and all changes that CLIs made without asking.
 local channel = require("gemini-bridge.bridge.channel")
 
 local M = {}
 
 ---@class gemini_bridge.HistoryTurn
----@field cli string Name of the profile.
----@field prompt string Empty if unknown.
+---@field cli string Name of the CLI.
+---@field prompt string Prompt of the turn. Empty if unknown.
 ---@field at integer Time of the last entry (Unix seconds).
----@field entries { path: string, kind: string, at: integer }[] Newest first.
+---@field entries { path: string, kind: string, at: integer }[] Newest entry first.
 
 local ANSWER_TIMEOUT_MS = 1000
 
---- Callbacks of questions that the host has not answered yet, by number of the question.
+--- Callbacks of requests that the Node host has not answered yet, by request id.
 local asked = {} ---@type table<integer, fun(entries: gemini_bridge.HistoryEntry[])>
 local last_question = 0
 
---- Asks the host for the entries, newest first.
----@param take fun(entries: gemini_bridge.HistoryEntry[])
----@return integer? question nil if there is no host.
+--- Requests the history. Entries arrive newest first.
+---@param take fun(entries: gemini_bridge.HistoryEntry[]) Called with the answer.
+---@return integer? question Id of the request. nil if the Node host does not run.
 function M.ask(take)
   local directories = require("gemini-bridge.context.workspace").get().directories
   last_question = last_question + 1
@@ -27,7 +27,7 @@ function M.ask(take)
   end
 end
 
---- Handles the host's answer.
+--- Handles the history that the Node host has sent.
 ---@param params gemini_bridge.calls.history_show
 function M.answered(params)
   local take = asked[params.id]
@@ -37,8 +37,8 @@ function M.answered(params)
   end
 end
 
---- Returns the entries, newest first.
----@return gemini_bridge.HistoryEntry[]? entries nil if there is no host, or it does not answer.
+--- Returns the history, newest entry first. Waits for the answer of the Node host, but at most one second.
+---@return gemini_bridge.HistoryEntry[]? entries nil if the Node host does not run or does not answer.
 function M.wait()
   local found
   local question = M.ask(function(entries)
@@ -54,8 +54,8 @@ function M.wait()
   return found
 end
 
---- Returns the entries by turn, newest first.
----@return gemini_bridge.HistoryTurn[]? turns nil if there is no host, or it does not answer.
+--- Returns the history grouped by turn, newest turn first. Waits for the Node host, but at most one second.
+---@return gemini_bridge.HistoryTurn[]? turns nil if the Node host does not run or does not answer.
 function M.by_turn()
   local entries = M.wait()
   if not entries then

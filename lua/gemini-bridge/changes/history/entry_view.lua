@@ -1,4 +1,4 @@
---- Shows the text of a history entry. Changed lines are highlighted, with their old lines above them.
+--- Shows a history entry: the new text with highlighted changes, and the old lines as virtual lines.
 local bar = require("gemini-bridge.changes.page.bar")
 local compare = require("gemini-bridge.changes.page.compare")
 local groups = require("gemini-bridge.changes.history.groups")
@@ -11,9 +11,9 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Compares the texts.
+--- Compares the texts before and after a history entry.
 ---@param texts gemini_bridge.calls.history_diff
----@return gemini_bridge.ChangeHunk[] hunks, table<integer, string[]> old Lines by id of the hunk.
+---@return gemini_bridge.ChangeHunk[] hunks, table<integer, string[]> old Old lines by hunk id.
 local function compare_texts(texts)
   local hunks, old = {}, {}
   for id, edit in ipairs(line_diff.compare(texts.before, texts.after)) do
@@ -24,7 +24,7 @@ local function compare_texts(texts)
   return hunks, old
 end
 
---- Whether the entry deleted its file.
+--- Returns true if the history entry is the deletion of a file.
 ---@param texts gemini_bridge.calls.history_diff
 ---@return boolean
 local function is_deletion(texts)
@@ -41,7 +41,7 @@ local function create_buffer(entry, texts)
     lines = { (texts.problem:gsub("^%l", string.upper)) }
   end
   vim.api.nvim_buf_set_lines(buf, 0, -1, true, lines)
-  -- The buffer number makes the name unique, because several entries may have the same file and second.
+  -- Adds the buffer number, because several entries may have the same file and the same second.
   local time = os.date("%H:%M:%S", entry.at)
   window.set_name(buf, ("gemini-history://%s %s (%d)"):format(path.display(entry.path), time, buf))
   local options = vim.bo[buf]
@@ -50,7 +50,7 @@ local function create_buffer(entry, texts)
   return buf
 end
 
---- Marks the changed lines. Also shows the old lines, unless a second window shows the whole earlier text.
+--- Marks the changed lines of a history entry. Shows old lines only if no second window shows the earlier text.
 ---@param win integer
 ---@param texts gemini_bridge.calls.history_diff
 function M.mark(win, texts)
@@ -64,7 +64,7 @@ function M.mark(win, texts)
   signs.show_old(buf, old)
 end
 
---- Shows an entry.
+--- Shows a history entry in a window.
 ---@param win integer
 ---@param entry gemini_bridge.HistoryEntry
 ---@param texts gemini_bridge.calls.history_diff
@@ -81,7 +81,7 @@ function M.show(win, entry, texts)
   return buf
 end
 
---- Shows the file name, the kind of the entry and key hints above the window.
+--- Shows a winbar with the file name, the kind of history entry and key hints.
 ---@param win integer
 ---@param entry gemini_bridge.HistoryEntry
 ---@param texts gemini_bridge.calls.history_diff

@@ -1,4 +1,4 @@
---- Groups the entries of the history by turn for the tree, and defines their appearance.
+--- Groups history entries by turn for the tree on the history page. Defines icons and colors of the entries.
 local appearance = require("gemini-bridge.changes.page.appearance")
 local path = require("gemini-bridge.disk.path")
 
@@ -6,9 +6,9 @@ local M = {}
 
 ---@class gemini_bridge.HistoryItem: gemini_bridge.TreeItem
 ---@field entry gemini_bridge.HistoryEntry
----@field is_undone boolean
+---@field is_undone boolean True if the user has undone the entry on this page.
 
---- Icons, words and highlights of the kinds of entries.
+--- Icon, word and highlight group for each kind of history entry.
 ---@type table<string, [string, string, string]>
 local KINDS = {
   written = { "●", "changed", "GeminiChangesChange" },
@@ -19,7 +19,7 @@ local KINDS = {
 }
 local UNDONE = { "↺", "undone", "Comment" }
 
---- Meaning of the icons, shown below the list of keys.
+--- Meaning of the icons. Shown below the list of keys.
 ---@type [string, string][]
 M.legend = {
   { "●", "changed without a review" },
@@ -28,23 +28,23 @@ M.legend = {
   { "↺", "undone on this page" },
 }
 
---- Returns the name of an entry's kind.
+--- Returns the word for a history entry, such as "accepted".
 ---@param entry gemini_bridge.HistoryEntry
 ---@return string
 function M.kind(entry)
   return KINDS[entry.kind][2]
 end
 
---- Whether the text of an entry was written to the file. Only such entries can be undone.
+--- Returns true if the text of a history entry was written to the file. Other entries cannot be undone.
 ---@param entry gemini_bridge.HistoryEntry
 ---@return boolean
 function M.was_written(entry)
   return entry.kind ~= "proposed" and entry.kind ~= "rejected"
 end
 
---- Returns the groups of the tree, newest first.
----@param entries gemini_bridge.HistoryEntry[] Newest first.
----@param undone table<string, true> Ids of entries that are undone.
+--- Returns the groups of the history tree, newest group first.
+---@param entries gemini_bridge.HistoryEntry[] Newest entry first.
+---@param undone table<string, true> Ids of the entries that the user has undone.
 ---@return gemini_bridge.TreeGroup[]
 function M.of(entries, undone)
   local groups, by_key, clis = {}, {}, {}
@@ -63,7 +63,7 @@ function M.of(entries, undone)
     table.insert(by_key[key].items, {
       path = entry.path,
       relative = path.relative(entry.path),
-      -- This key sorts the entries of a file from oldest to newest, even if they are from the same second.
+      -- Sorts the entries of a file from oldest to newest, even within the same second.
       key = ("%08d %s"):format(#entries - index, entry.id),
       entry = entry,
       is_undone = undone[entry.id] == true,

@@ -1,5 +1,5 @@
---- Implements `:GeminiHistory`: a page with a tree of what CLIs have proposed and written, by turn. A window at the
---- right shows the entry under the cursor. The user can undo entries on this page.
+--- Implements the page of `:GeminiHistory`. A tree at the left lists the proposals and changes of CLIs by turn. A
+--- window at the right shows the entry under the cursor. The user can undo entries.
 local bar = require("gemini-bridge.changes.page.bar")
 local changes = require("gemini-bridge.changes.changes")
 local channel = require("gemini-bridge.bridge.channel")
@@ -23,11 +23,11 @@ local M = {}
 local NAME = "gemini-page://history"
 
 ---@class gemini_bridge.HistoryPage: gemini_bridge.TreeView
----@field entries gemini_bridge.HistoryEntry[] Newest first.
----@field undone table<string, true> Ids of entries that were undone on this page.
----@field current? gemini_bridge.HistoryEntry
----@field texts? gemini_bridge.calls.history_diff Texts of the current entry, after the host has answered.
----@field asked? string Id of the entry for which the host has not sent the texts yet.
+---@field entries gemini_bridge.HistoryEntry[] Newest entry first.
+---@field undone table<string, true> Ids of the entries that the user has undone on this page.
+---@field current? gemini_bridge.HistoryEntry Entry shown at the right.
+---@field texts? gemini_bridge.calls.history_diff Texts of the current entry. nil until the Node host has sent them.
+---@field asked? string Id of the entry whose texts are requested from the Node host.
 
 local page ---@type gemini_bridge.HistoryPage?
 
@@ -45,8 +45,8 @@ local function draw(shown)
   end
 end
 
---- Asks the host for the texts of the current entry. If the host has not answered an earlier question yet, does
---- nothing: `M.show` asks after that answer.
+--- Requests the texts of the current entry from the Node host. Does nothing while another request has no answer:
+--- `M.show` then sends the next request.
 ---@param shown gemini_bridge.HistoryPage
 local function request(shown)
   local id = shown.current.id
@@ -55,7 +55,7 @@ local function request(shown)
   end
 end
 
---- Selects an entry in the tree, and shows the entry at the right.
+--- Selects an entry in the tree and shows the entry at the right.
 ---@param shown gemini_bridge.HistoryPage
 ---@param node gemini_bridge.Node
 local function select(shown, node)
@@ -80,7 +80,7 @@ local function toggle_compare(shown)
   end
 end
 
---- Shows the current entry after the host has sent its texts.
+--- Shows the current entry after the Node host has sent its texts.
 ---@param params gemini_bridge.calls.history_diff
 function M.show(params)
   local shown = get()
@@ -88,7 +88,7 @@ function M.show(params)
     return
   end
   shown.asked = nil
-  -- Scheduled, so that the host's call ends before windows change.
+  -- Waits for the next tick, so that the call from the Node host ends before windows change.
   scheduler.next(function()
     if get() ~= shown or not shown.current then
       return
@@ -108,7 +108,7 @@ function M.show(params)
   end)
 end
 
---- Marks the entries that the host has undone.
+--- Marks the entries that the Node host has undone.
 ---@param params gemini_bridge.calls.history_undone
 function M.undone(params)
   scheduler.next(function()
@@ -122,7 +122,7 @@ function M.undone(params)
   end)
 end
 
---- Goes to the next or previous entry.
+--- Goes to the next or previous history entry.
 ---@param shown gemini_bridge.HistoryPage
 ---@param direction 1|-1
 local function step_entry(shown, direction)
@@ -137,7 +137,7 @@ local function step_entry(shown, direction)
   end
 end
 
---- Goes to the next or previous hunk, in this entry or in another one.
+--- Goes to the next or previous hunk. At the end of an entry, goes to the next entry.
 ---@param shown gemini_bridge.HistoryPage
 ---@param direction 1|-1
 local function step(shown, direction)
@@ -164,9 +164,9 @@ local function open_node(shown)
   draw(shown)
 end
 
---- Returns the entries at the cursor, or in the selected lines, newest first.
+--- Returns the history entries at the cursor or in the selected lines, newest entry first.
 ---@param shown gemini_bridge.HistoryPage
----@param lines? [integer, integer] Lines of the tree.
+---@param lines? [integer, integer] First and last selected line of the tree.
 ---@return gemini_bridge.HistoryEntry[]
 local function meant(shown, lines)
   if not tree_view.has_focus(shown) then
@@ -183,9 +183,9 @@ local function meant(shown, lines)
   end, shown.entries)
 end
 
---- Undoes the chosen entries. The host does not overwrite lines that were edited later, and reports them.
+--- Undoes the chosen history entries. The Node host leaves out lines that were edited later, and reports them.
 ---@param shown gemini_bridge.HistoryPage
----@param lines? [integer, integer] Lines of the tree.
+---@param lines? [integer, integer] First and last selected line of the tree.
 local function undo(shown, lines)
   local written = vim.tbl_filter(groups.was_written, meant(shown, lines))
   if #written == 0 then
@@ -205,7 +205,7 @@ local function undo(shown, lines)
   end)
 end
 
---- Closes the page, and moves the focus back to the previous window.
+--- Closes the history page and moves the focus back to the previous window.
 ---@param shown gemini_bridge.HistoryPage
 local function close(shown)
   tree_view.dispose(shown)
@@ -266,7 +266,7 @@ local function create()
       shown.current, shown.texts = nil, nil
     end),
     changes.listen(function(name)
-      -- A call without a name means that the host has ended, so that no answer will arrive.
+      -- A call without a name means that the Node host has ended. No answer will arrive.
       shown.asked = name and shown.asked
     end),
     keymap.attach(keys, shown, {
@@ -278,9 +278,9 @@ local function create()
   return shown
 end
 
---- Shows the page with these entries.
----@param found gemini_bridge.HistoryEntry[] Newest first.
----@param id? string Entry to go to. Default for a new page: the first one in the tree.
+--- Shows history entries on the page.
+---@param found gemini_bridge.HistoryEntry[] Newest entry first.
+---@param id? string Entry to go to. Default on a new page: the first entry of the tree.
 local function show(found, id)
   if #found == 0 then
     return notify("No proposals or changes in the open directories since yesterday.")
@@ -302,8 +302,8 @@ local function show(found, id)
   end
 end
 
---- Opens the page, or reloads it and moves the focus to it.
----@param id? string Id of the entry to go to.
+--- Opens or reloads the history page and moves the focus to the page.
+---@param id? string Id of an entry to go to.
 function M.open(id)
   focus.end_visual()
   local sent = entries.ask(function(found)

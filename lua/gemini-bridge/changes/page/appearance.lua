@@ -1,4 +1,4 @@
---- Defines icons, highlights and counts of the nodes on the review page.
+--- Defines icons, highlights and counts for the tree on the review page.
 local M = {}
 
 ---@type table<gemini_bridge.FileState, [string, string]>
@@ -10,11 +10,11 @@ local STATES = {
   proposed = { "?", "GeminiChangesConflict" },
 }
 
---- Highlights of the names of undecided files.
+--- Highlight groups for undecided files that were added or deleted.
 ---@type table<string, string>
 local STATUS_HIGHLIGHTS = { added = "GeminiChangesAdd", deleted = "GeminiChangesDelete" }
 
---- Meaning of the icons, shown below the list of keys.
+--- Meaning of the icons. Shown below the list of keys.
 ---@type [string, string][]
 M.legend = {
   { "● ✓ ↺", "undecided, kept, undone" },
@@ -22,7 +22,7 @@ M.legend = {
   { "?", "pending proposal" },
 }
 
---- Returns the number of undecided lines, and the numbers of decided hunks and of all hunks.
+--- Returns the counts of a node: added and removed lines without a decision, decided hunks and all hunks.
 ---@param node gemini_bridge.Node
 ---@return gemini_bridge.Words
 local function counts(node)
@@ -37,7 +37,7 @@ local function counts(node)
   }
 end
 
---- Returns the appearance of a group or folder.
+--- Returns the appearance of a folder or group in the tree.
 ---@param node gemini_bridge.Node
 ---@param right? gemini_bridge.Words Words at the right edge.
 ---@return gemini_bridge.Face
@@ -50,7 +50,7 @@ function M.folder(node, right)
   }
 end
 
---- Returns the title of a turn: the prompt, with the name of the CLI if there are several CLIs.
+--- Returns the title of a turn: the prompt. Adds the name of the CLI if several CLIs are listed.
 ---@param cli string
 ---@param prompt? string
 ---@param turn number Start of the turn (Unix milliseconds).

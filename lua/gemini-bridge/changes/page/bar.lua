@@ -1,4 +1,4 @@
---- Shows texts and key hints above the windows of a page.
+--- Shows winbars with titles and key hints on the review page and the history page.
 local config = require("gemini-bridge.config")
 local key_list = require("gemini-bridge.editor.key_list")
 local winbar_text = require("gemini-bridge.editor.winbar_text")
@@ -6,19 +6,19 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Shows a winbar, unless the user has turned winbars off.
+--- Shows a winbar, unless the option `diff.winbar` is off.
 ---@param win integer
 ---@param parts gemini_bridge.BarPart[]
 function M.show(win, parts)
   if config.get().diff.winbar and vim.api.nvim_win_is_valid(win) then
-    -- Ignores the error in a window with a single line, which has no room for a winbar.
+    -- Ignores the error for a window with a single line, which has no room for a winbar.
     pcall(window.set, win, { winbar = winbar_text.fit(parts, vim.api.nvim_win_get_width(win)) })
   end
 end
 
 --- Returns key hints as a part of a winbar. Leaves out keys that the user has disabled.
----@param hints [string, string][] Names in the option `changes.keys`, and words for the keys.
----@param rank? integer Default: 1.
+---@param hints [string, string][] Pairs of a name in the option `changes.keys` and the word to show.
+---@param rank? integer Rank of the part, see |gemini_bridge.BarPart|. Default: 1.
 ---@return gemini_bridge.BarPart
 function M.hints(hints, rank)
   local keys, words = config.get().changes.keys, {}

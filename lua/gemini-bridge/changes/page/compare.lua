@@ -1,4 +1,4 @@
---- Shows the earlier text of a file in diff mode, in a new window beside or above the newer text.
+--- Compares the earlier text of a file with the newer text: opens a window in diff mode beside or above the newer text.
 local bar = require("gemini-bridge.changes.page.bar")
 local channel = require("gemini-bridge.bridge.channel")
 local notify = require("gemini-bridge.notify")
@@ -8,11 +8,10 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Minimum width of the file's window for showing both texts side by side. In a narrower window, the earlier text is
---- shown above the file.
+--- Minimum width of a window for a side-by-side comparison. A narrower window gets the earlier text above.
 local MIN_COLUMNS = 100
 
---- Options of both windows of a comparison. Not set by |:diffthis|, because it changes the global option 'scrollopt'.
+--- Window options of a comparison. Replaces |:diffthis|, which would change the global option 'scrollopt'.
 local COMPARED = {
   diff = true,
   scrollbind = true,
@@ -34,7 +33,7 @@ function M.is_open(right)
 end
 
 --- Closes the comparison.
----@param right? integer Closes only a comparison with this window.
+---@param right? integer Window of the newer text. Default: any window.
 function M.close(right)
   local shown = open
   if right and not M.is_open(right) then
@@ -70,8 +69,8 @@ local function create(name, lines)
   return buf
 end
 
---- Scrolls the earlier text to the lines that are visible at the right, because Neovim itself would do so only at the
---- next scroll.
+--- Scrolls the window of the earlier text to the lines that correspond to the visible newer lines. Neovim itself would
+--- align both windows only at the next scroll.
 ---@param left integer
 ---@param right integer
 ---@param lines string[] The earlier text.
@@ -85,10 +84,10 @@ local function align(left, right, lines)
   window.set_view(left, { topline = earlier(view.topline), lnum = earlier(view.lnum), col = 0 })
 end
 
---- Shows the earlier text.
+--- Opens the window of the earlier text.
 ---@param right integer Window of the newer text.
 ---@param name string Path of the file.
----@param lines string[]
+---@param lines string[] The earlier text.
 function M.show(right, name, lines)
   M.close()
   local is_wide = vim.api.nvim_win_get_width(right) >= MIN_COLUMNS
@@ -98,7 +97,7 @@ function M.show(right, name, lines)
   open = { path = name, right = right, buf = shown_buf, left = left, options = options }
   window.make_plain(left)
   signs.hide_old(shown_buf) -- the host may have sent old lines after the request for the earlier text
-  -- Shows a winbar as in the other window, so that the lines of both windows are side by side.
+  -- Shows a winbar in both windows, so that corresponding lines have the same height.
   bar.show(left, { path.part(name), { text = " · before", rank = 1 } })
   window.set(left, COMPARED)
   window.set(right, COMPARED)
@@ -112,8 +111,8 @@ function M.show(right, name, lines)
   })
 end
 
---- Asks the host for the text before the first undecided change, and shows the answer.
----@param right integer The file's window.
+--- Requests the text before the first undecided change from the Node host. `M.answered` shows the comparison.
+---@param right integer Window of the file.
 ---@param name string Path of the file.
 function M.ask(right, name)
   M.close()
@@ -121,7 +120,7 @@ function M.ask(right, name)
   channel.notify("change_before_asked", { path = name })
 end
 
---- Handles the host's answer.
+--- Shows the comparison after the Node host has sent the earlier text.
 ---@param params gemini_bridge.calls.change_before
 function M.answered(params)
   local shown = open

@@ -1,29 +1,28 @@
---- Draws a tree into a buffer, one line for each node. Highlights only visible lines, because extmarks on all lines of
---- a long tree would be slow.
+--- Draws a tree into a buffer, one line for each node. Highlights only visible lines, because extmarks for a long tree
+--- would be slow.
 local M = {}
 
 ---@class gemini_bridge.Face
----@field icon string One cell wide.
+---@field icon string Character of one cell.
 ---@field icon_highlight string
----@field highlight? string Highlight of the name.
+---@field highlight? string Highlight group of the name.
 ---@field right? gemini_bridge.Words Words at the right edge.
 
 ---@alias gemini_bridge.Words [string, string][] Words with their highlights.
 
 ---@alias gemini_bridge.Span [integer, integer, string] First and last column (0-based, exclusive), and highlight.
 
---- Minimum width of a name, and of the title of a group (screen cells). If the words at the right edge leave less room,
---- only the last word is shown, or none.
+--- Minimum widths of a file name and of a group title, in screen cells. With less room, the words at the right edge are
+--- reduced to the last word or to none.
 local MIN_NAME_CELLS, MIN_TITLE_CELLS = 9, 16
---- Maximum share of the window's width for the columns at the right edge. If the columns are wider, their words are not
---- aligned.
+--- Maximum share of the window width for the columns at the right edge. Wider columns are not aligned.
 local MAX_COLUMNS_SHARE = 0.5
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.tree")
 
---- Highlighted parts of each line, by buffer.
+--- Highlights of each line, by buffer.
 local spans_of = {} ---@type table<integer, gemini_bridge.Span[][]>
---- Widths of the columns at the right edge, from right to left, by buffer (screen cells).
+--- Widths of the columns at the right edge (screen cells), from right to left, by buffer.
 local columns_of = {} ---@type table<integer, integer[]>
 
 ---@param text string
@@ -32,7 +31,7 @@ local function cells(text)
   return text:find("[\128-\255]") and vim.fn.strdisplaywidth(text) or #text
 end
 
----@param text string Without control characters.
+---@param text string Text without control characters.
 ---@param width integer
 ---@return string
 local function shorten(text, width)
@@ -47,7 +46,7 @@ local function shorten(text, width)
   return text .. "…"
 end
 
---- Returns the width of words, including a blank before each word.
+--- Returns the total width of words, with a blank before each word.
 ---@param words gemini_bridge.Words
 ---@return integer
 local function width_of(words)
@@ -58,7 +57,7 @@ local function width_of(words)
   return sum
 end
 
---- Widens columns where necessary, so that the words fit.
+--- Widens columns to fit words.
 ---@param columns integer[]
 ---@param words gemini_bridge.Words
 ---@return boolean is_wider
@@ -73,7 +72,7 @@ local function widen(columns, words)
   return is_wider
 end
 
---- Whether the columns leave enough room for names.
+--- Returns true if columns leave enough room for names.
 ---@param columns integer[]
 ---@param width integer Width of the window in screen cells.
 ---@return boolean
@@ -155,7 +154,7 @@ vim.api.nvim_set_decoration_provider(namespace, {
   end,
 })
 
---- Replaces the lines of a buffer.
+--- Replaces the tree in a buffer.
 ---@param buf integer
 ---@param rows gemini_bridge.Node[]
 ---@param face fun(node: gemini_bridge.Node): gemini_bridge.Face
@@ -176,12 +175,12 @@ function M.write(buf, rows, face, width)
   vim.bo[buf].modifiable = false
 end
 
---- Redraws single nodes.
+--- Redraws the lines of some nodes of the tree.
 ---@param buf integer
 ---@param nodes gemini_bridge.Node[]
 ---@param face fun(node: gemini_bridge.Node): gemini_bridge.Face
 ---@param width integer
----@return boolean fits False if a column must become wider, so that all lines must be written again.
+---@return boolean fits False if a column has become wider. All lines must then be drawn again.
 function M.patch(buf, nodes, face, width)
   local columns, fits = columns_of[buf], true
   vim.bo[buf].modifiable = true

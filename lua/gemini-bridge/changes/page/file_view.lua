@@ -1,5 +1,4 @@
---- Shows a file at the right of the review page, with marks and old lines. Shows a notice instead of a large or missing
---- file.
+--- Shows the selected file on the review page, with marks and old lines. Shows a notice for a large or missing file.
 local channel = require("gemini-bridge.bridge.channel")
 local deleted = require("gemini-bridge.changes.deleted")
 local layout = require("gemini-bridge.changes.page.layout")
@@ -10,18 +9,19 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Maximum size of a file that is loaded without asking.
+--- Maximum size of a file that the page loads without a question.
 local MAX_SIZE_BYTES = 1024 * 1024
 
---- Unlisted buffers that the page has loaded, and that the user has not changed. The page deletes them when it closes.
+--- Unlisted buffers that only the page has loaded. Deleted when the page closes, unless the user has changed the
+--- buffer.
 local loaded = {} ---@type table<integer, true>
---- Large files that the user has chosen to load.
+--- Paths of large files that the user has chosen to load.
 local wanted = {} ---@type table<string, true>
 local notice ---@type integer? Buffer for a text in place of a file.
---- Buffer that has the page's marks and old lines.
+--- Buffer in which the page has highlighted changes and shown old lines.
 local marked ---@type integer?
 
---- Removes the page's marks and old lines from a buffer.
+--- Removes the highlights and old lines of the page from a buffer.
 local function unmark()
   if marked and vim.api.nvim_buf_is_valid(marked) then
     signs.hide_old(marked)
@@ -30,9 +30,10 @@ local function unmark()
   marked = nil
 end
 
---- Marks the changed lines of the buffer. If `with_old` is true, also requests the old lines from the host.
+--- Highlights the changed lines of a buffer. With `with_old`, also requests the old lines from the Node host. Without
+--- `with_old`, hides highlights and old lines.
 ---@param buf integer
----@param name string Path of its file.
+---@param name string Path of the file.
 ---@param with_old boolean
 function M.mark(buf, name, with_old)
   if marked ~= buf then
@@ -50,7 +51,7 @@ function M.mark(buf, name, with_old)
   end
 end
 
---- Creates a buffer with a notice instead of a file.
+--- Creates a buffer with a notice in place of a file.
 ---@param lines string[]
 ---@return integer buf
 local function notice_buffer(lines)
@@ -69,7 +70,7 @@ end
 local function load(name)
   local buf = path.buffer(name)
   if not buf then
-    buf = vim.fn.bufadd(path.relative(name)) -- `:edit` would show the same name in the status line
+    buf = vim.fn.bufadd(path.relative(name)) -- same name in the status line as after `:edit`
     swapfile.load_without(buf)
     swapfile.turn_on(buf)
     if not vim.bo[buf].buflisted then
@@ -79,7 +80,7 @@ local function load(name)
   return buf
 end
 
---- Returns the buffer for a file: the file itself, the earlier text of a deleted file, or a notice.
+--- Returns the buffer for a file: the file itself, the last text of a deleted file, or a notice.
 ---@param file gemini_bridge.PageFile
 ---@return integer buf
 local function buffer_of(file)
@@ -98,20 +99,19 @@ local function buffer_of(file)
   return load(file.path)
 end
 
---- Records that the user wants to load a large file, so that `M.show` loads it.
+--- Allows the next `M.show` to load a large file.
 ---@param name string
 function M.want(name)
   wanted[name] = true
 end
 
---- Whether a window shows a notice instead of a file.
+--- Returns true if a window shows a notice in place of a file.
 ---@param win integer
 ---@return boolean
 function M.is_notice(win)
   return vim.api.nvim_win_get_buf(win) == notice
 end
 
---- Shows a file.
 ---@param win integer
 ---@param file gemini_bridge.PageFile
 ---@return integer buf
@@ -124,7 +124,7 @@ function M.show(win, file)
   return buf
 end
 
---- If the user has changed a buffer of the page, keeps the buffer after the page closes.
+--- Keeps a buffer that the page has loaded if the user has changed the buffer.
 ---@param buf integer
 function M.keep(buf)
   if loaded[buf] and vim.bo[buf].modified then
@@ -133,7 +133,7 @@ function M.keep(buf)
   end
 end
 
---- Resets all state when the page closes, and deletes buffers that are no longer needed.
+--- Resets the state when the page closes. Deletes buffers that only the page has loaded.
 function M.clear()
   unmark()
   for buf in pairs(loaded) do

@@ -1,4 +1,4 @@
---- Stores the files of the review page. Decided files stay in the list while the page is open.
+--- Stores the files on the review page. Files stay in the list after the user's decision, until the page closes.
 local appearance = require("gemini-bridge.changes.page.appearance")
 local changes = require("gemini-bridge.changes.changes")
 local config = require("gemini-bridge.config")
@@ -12,15 +12,15 @@ local M = {}
 
 ---@class gemini_bridge.PageFile: gemini_bridge.TreeItem
 ---@field state gemini_bridge.FileState "changed": the user has edited a hunk, or the file cannot be undone.
----@field change? gemini_bridge.Change Set while there are undecided hunks.
----@field turn number
+---@field change? gemini_bridge.Change nil if the user has decided all hunks.
+---@field turn number Start of the turn (Unix milliseconds).
 ---@field cli string
----@field group string Key of the turn's group.
----@field is_generated boolean
+---@field group string Key of the tree group for the turn.
+---@field is_generated boolean True if the path matches the option `changes.generated`.
 
 local by_path = {} ---@type table<string, gemini_bridge.PageFile>
 local order = {} ---@type string[]
---- Prompts of turns, by CLI and start of the turn.
+--- Prompts of turns. The keys consist of CLI name and start of the turn.
 local prompts = {} ---@type table<string, string>
 
 ---@param change gemini_bridge.Change
@@ -43,11 +43,11 @@ local function create(name)
   return file
 end
 
---- Handles an update of a file.
+--- Updates a file after a report about its changes.
 ---@param name string
 ---@param change? gemini_bridge.Change
 ---@param decision? "kept"|"undone"
----@return boolean is_moved Whether the file is new, or moved to another turn.
+---@return boolean is_moved True if the file is new on the page or has moved to another turn.
 function M.update(name, change, decision)
   local file = by_path[name]
   if not change then
@@ -62,7 +62,8 @@ function M.update(name, change, decision)
   file.turn, file.cli = change.turn, change.cli
   file.added, file.removed = change.added, change.removed
   file.decided = change.decided
-  -- A file without hunks, such as an empty new file, counts as one hunk, because it is decided as a whole.
+  -- Counts a file without hunks as one hunk, because the user decides on the whole file. An example is an empty new
+  -- file.
   file.hunks = file.decided + math.max(#change.hunks, 1)
   local group = ("%s %.0f"):format(change.cli, change.turn)
   prompts[group] = change.prompt
@@ -71,7 +72,7 @@ function M.update(name, change, decision)
   return is_moved
 end
 
---- Loads all current changes, and drops decided files.
+--- Loads all current changes. Drops files that the user has already decided.
 function M.reset()
   by_path, order, prompts = {}, {}, {}
   for _, change in ipairs(changes.all()) do
@@ -79,7 +80,7 @@ function M.reset()
   end
 end
 
---- Drops undecided files when the host has ended, or before it sends all changes again.
+--- Drops undecided files after the Node host has ended, or before the host reports all changes again.
 function M.drop_undecided()
   order = vim.tbl_filter(function(name)
     local is_decided = by_path[name].change == nil
@@ -94,10 +95,10 @@ function M.get(name)
   return by_path[name]
 end
 
---- Returns the group of a turn. Its generated files form an inner group, unless the turn has no other files.
+--- Returns the tree group of a turn. Generated files form an inner group, unless the turn has no other files.
 ---@param key string
 ---@param listed gemini_bridge.PageFile[]
----@param has_several boolean Whether there are several CLIs.
+---@param has_several boolean True if the page lists several CLIs.
 ---@return gemini_bridge.TreeGroup
 local function group_of(key, listed, has_several)
   local generated, others = {}, {}
@@ -118,7 +119,7 @@ local function group_of(key, listed, has_several)
   return group
 end
 
---- Returns the groups of the page: pending proposals, then turns, newest first.
+--- Returns the groups of the tree: pending proposals first, then turns from newest to oldest.
 ---@return gemini_bridge.TreeGroup[]
 function M.groups()
   local by_turn, turns, clis = {}, {}, {}

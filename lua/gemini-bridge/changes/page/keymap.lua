@@ -1,5 +1,5 @@
---- Maps the keys of a page to <Plug> mappings. Keys of the option `changes.keys` work in both windows of the page, all
---- other keys only in the tree. The window at the right has its mappings only while it has the focus.
+--- Maps keys on the review page and the history page. Keys of the option `changes.keys` work in both windows of a page.
+--- All other keys work only in the tree.
 local config = require("gemini-bridge.config")
 local key_list = require("gemini-bridge.editor.key_list")
 local layout = require("gemini-bridge.changes.page.layout")
@@ -8,15 +8,15 @@ local keep_and_undo = require("gemini-bridge.changes.keep_and_undo")
 local M = {}
 
 ---@class gemini_bridge.PageAction
----@field [1] string Name of the <Plug> mapping. The option `changes.keys` has "_" instead of "-" in the name.
----@field [2] fun(shown: any, with: any)
+---@field [1] string Name of the <Plug> mapping. The name in the option `changes.keys` has "_" in place of "-".
+---@field [2] fun(shown: any, with: any) Function that gets the page and the field `with`.
 ---@field [3] string Description.
 ---@field with? "keep"|"undo"|1|-1 Second argument of the function.
----@field tree? string Key in the tree.
----@field visual? boolean Whether the keys are also mapped in Visual mode.
+---@field tree? string Key that works only in the tree.
+---@field visual? boolean True if the keys also work in Visual mode.
 
 ---@class gemini_bridge.Keymap
----@field prefix string Start of the names of the <Plug> mappings.
+---@field prefix string First part of the names of <Plug> mappings.
 ---@field actions gemini_bridge.PageAction[]
 
 ---@param action gemini_bridge.PageAction
@@ -43,8 +43,8 @@ end
 --- Defines the <Plug> mappings of a page.
 ---@param prefix string
 ---@param actions gemini_bridge.PageAction[]
----@param legend [string, string][] Icons and their meaning, for the list of keys.
----@param get fun(): gemini_bridge.PageLayout? Returns the page if it is open.
+---@param legend [string, string][] Pairs of icon and meaning for the list of keys.
+---@param get fun(): gemini_bridge.PageLayout? Returns the page, or nil if the page is closed.
 ---@return gemini_bridge.Keymap
 function M.define(prefix, actions, legend, get)
   actions = vim.list_extend({}, actions)
@@ -120,7 +120,7 @@ local function map_all(keymap, buf, is_tree)
   end
 end
 
---- Maps the keys in the window at the right while it has the focus.
+--- Maps keys in the right window of a page while the window has the focus.
 ---@param keymap gemini_bridge.Keymap
 ---@param shown gemini_bridge.PageLayout
 ---@return fun() stop
@@ -143,7 +143,7 @@ local function follow_focus(keymap, shown)
   return leave
 end
 
---- Maps the keys of an open page, and tells `:GeminiKeep` and `:GeminiUndo` how to find what the user has chosen there.
+--- Maps the keys of an open page. Lets `:GeminiKeep` and `:GeminiUndo` find the user's choice on the page.
 ---@param keymap gemini_bridge.Keymap
 ---@param shown gemini_bridge.PageLayout
 ---@param choice gemini_bridge.PageChoice

@@ -18,12 +18,13 @@ local next_hunk = require("gemini-bridge.changes.page.next_hunk")
 
 local M = {}
 
---- Number of decisions since the user's last edit. Unless it is 0, `u` in the file reverts a decision, not an edit.
+--- Number of decisions (keep or undo) since the user's last edit. Above 0, `u` reverts a decision. At 0, `u` undoes an
+--- edit.
 local decisions = 0
 
 ---@alias gemini_bridge.Verb "keep"|"undo"
 
---- Whether an undo restores any of the chosen hunks. A hunk that the user has edited since cannot be restored.
+--- Returns true if at least one chosen hunk can be undone. A hunk cannot be undone after the user has edited the hunk.
 ---@param chosen gemini_bridge.ChosenFile
 ---@return boolean
 local function is_undoable(chosen)
@@ -40,12 +41,12 @@ local function is_undoable(chosen)
   end)
 end
 
---- Keeps or undoes changes, and goes to the next undecided hunk. If nothing can be undone, the cursor does not move.
+--- Keeps or undoes changes, then goes to the next undecided hunk. Does not move the cursor if no chosen hunk can be
+--- undone.
 ---@param shown gemini_bridge.Page
 ---@param verb gemini_bridge.Verb
 ---@param chosen gemini_bridge.Chosen
----@param from? integer First selected line of a file. If given, part of a hunk may remain undecided, and only the
----host's answer tells where that part is.
+---@param from? integer First selected line. Part of a hunk may stay undecided, so waits for the host's answer.
 local function apply(shown, verb, chosen, from)
   local act = verb == "keep" and keep_and_undo.keep_chosen or keep_and_undo.undo_chosen
   act(chosen, function(sent)
@@ -63,10 +64,10 @@ local function apply(shown, verb, chosen, from)
   end)
 end
 
---- Returns the hunk at the cursor of the file, or the selected lines. If there are no undecided changes, tells the
---- user.
+--- Returns the hunk at the cursor or the selected lines of the file. Tells the user if these lines contain no undecided
+--- change.
 ---@param shown gemini_bridge.Page
----@param lines? [integer, integer]
+---@param lines? [integer, integer] First and last selected line.
 ---@return gemini_bridge.Chosen?
 local function choose_hunk(shown, lines)
   local file = shown.current and files.get(shown.current)
@@ -90,7 +91,7 @@ local function choose_hunk(shown, lines)
   return { files = { { path = file.path, hunks = ids, ranges = ranges } } }
 end
 
---- Returns the undecided files at and below nodes.
+--- Returns the undecided files of tree nodes, including all files below these nodes.
 ---@param nodes gemini_bridge.Node[]
 ---@return gemini_bridge.Chosen
 local function choose_nodes(nodes)
@@ -107,7 +108,7 @@ local function choose_nodes(nodes)
   return { files = chosen }
 end
 
---- Returns the turn of the node at the cursor of the tree. If the tree has no focus, returns the turn of the file.
+--- Returns the turn under the cursor of the tree. If the tree has no focus, returns the turn of the shown file.
 ---@param shown gemini_bridge.Page
 ---@return number?
 local function turn_here(shown)
@@ -120,7 +121,7 @@ local function turn_here(shown)
   return file and file.change and file.turn or nil
 end
 
---- Accepts or rejects the proposals of nodes.
+--- Accepts or rejects all pending proposals of tree nodes.
 ---@param nodes gemini_bridge.Node[]
 ---@param verb gemini_bridge.Verb
 ---@return boolean were_any
@@ -138,7 +139,7 @@ local function decide_proposals(nodes, verb)
   return any
 end
 
---- Keeps or undoes all files below nodes.
+--- Keeps or undoes all files below tree nodes.
 ---@param shown gemini_bridge.Page
 ---@param verb gemini_bridge.Verb
 ---@param nodes gemini_bridge.Node[]
@@ -152,7 +153,7 @@ local function decide_nodes(shown, verb, nodes)
   end
 end
 
---- Keeps or undoes the hunk at the cursor, the selected lines, or the selected nodes of the tree.
+--- Keeps or undoes the user's choice: the hunk at the cursor, the selected lines, or the selected nodes of the tree.
 ---@param shown gemini_bridge.Page
 ---@param verb gemini_bridge.Verb
 local function on_hunk(shown, verb)
@@ -183,7 +184,7 @@ local function on_nodes(shown, verb)
   decide_nodes(shown, verb, nodes)
 end
 
---- Keeps or undoes a turn.
+--- Keeps or undoes the turn under the cursor.
 ---@param shown gemini_bridge.Page
 ---@param verb gemini_bridge.Verb
 local function on_turn(shown, verb)
@@ -206,7 +207,7 @@ local function on_all(shown, verb)
   apply(shown, verb, chosen)
 end
 
---- Tells the user that no undecided hunk is left, or that the only ones left are in a closed group.
+--- Tells the user that no undecided hunk is left, except in closed groups.
 ---@param shown gemini_bridge.Page
 local function tell_end(shown)
   if page.go_to_closed(shown) then
@@ -242,7 +243,7 @@ local function step_file(shown, direction)
   end
 end
 
---- Shows the file under the cursor of the tree, or opens and closes the folder there.
+--- Shows the file under the cursor of the tree. Opens or closes a folder.
 ---@param shown gemini_bridge.Page
 local function open_node(shown)
   local node = tree_view.nodes_at(shown)[1]
@@ -264,7 +265,7 @@ local function open_node(shown)
   end
 end
 
---- Shows the file beside its earlier text, or alone again.
+--- Shows or hides the earlier text beside the file.
 ---@param shown gemini_bridge.Page
 local function toggle_compare(shown)
   local file = shown.current and files.get(shown.current)
@@ -279,11 +280,11 @@ local function toggle_compare(shown)
   file_view.mark(vim.api.nvim_win_get_buf(shown.right), shown.current or "", not compare.is_open(shown.right))
 end
 
---- Implements `u`: reverts the last decision. If the user has edited the file since then, `u` in the file undoes the
---- edit as usual.
+--- Implements `u` on the review page: reverts the user's last decision. If the user has edited the file since the
+--- decision, undoes the edit as usual.
 ---@param shown gemini_bridge.Page
 local function revert(shown)
-  -- A buffer that is not modifiable shows a deleted file or a notice: the user has no edits to undo there.
+  -- An unmodifiable buffer contains no edits: it shows a deleted file or a notice.
   if tree_view.has_focus(shown) or decisions > 0 and not vim.bo.modified or not vim.bo.modifiable then
     decisions = math.max(decisions - 1, 0)
     next_hunk.settle()
@@ -293,7 +294,7 @@ local function revert(shown)
   vim.cmd.normal({ vim.v.count1 .. "u", bang = true })
 end
 
---- Asks for a note on the line or the selected lines of the file.
+--- Asks the user for a note on the selected lines of the file or the line of the cursor.
 ---@param shown gemini_bridge.Page
 local function note(shown)
   local lines = tree_view.selected()
@@ -355,7 +356,7 @@ local function attach(shown)
   vim.api.nvim_create_autocmd("BufModifiedSet", {
     group = shown.group,
     callback = function(args)
-      -- From now on, `u` in the file undoes this edit instead of a decision.
+      -- From now on, `u` undoes the edit and no decision.
       decisions = vim.bo[args.buf].modified and 0 or decisions
     end,
   })
@@ -365,7 +366,7 @@ local function attach(shown)
   end
 end
 
---- Opens the page, or moves the focus to it.
+--- Opens the review page or moves the focus to the page.
 ---@param name? string Path of a file to go to.
 function M.open(name)
   page.open(attach, name)

@@ -5,32 +5,32 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Width of the tree: share of the screen, minimum and maximum (columns).
+--- Width of the tree: share of the screen width, minimum and maximum (columns).
 local SHARE, MIN_WIDTH, MAX_WIDTH = 0.3, 26, 56
 
---- Minimum number of visible lines around a hunk.
+--- Minimum number of visible lines above and below the cursor line.
 local MARGIN_LINES = 3
 
---- The values that these options get back when a window no longer belongs to a page.
+--- Values that window options get when a window no longer belongs to a page.
 local ORDINARY = { winbar = "", diff = false, scrollbind = false, cursorbind = false }
 
 ---@class gemini_bridge.PageLayout
----@field group integer Autocommands of the page.
+---@field group integer Id of the autocommand group.
 ---@field buf integer Buffer of the tree.
 ---@field tab integer
 ---@field tree integer Window of the tree.
 ---@field right integer Window of the text.
----@field right_buf integer Buffer that the page shows in `right`. The user may have opened another one there.
----@field is_filling? boolean Whether the page is just changing the buffer of `right`.
----@field origin { tab: integer, win: integer } Tab page and window that had the focus before.
+---@field right_buf integer Buffer that the page shows at the right. The user may open another buffer in that window.
+---@field is_filling? boolean True while the page changes the buffer of the window `right`.
+---@field origin { tab: integer, win: integer } Tab page and window that had the focus before the page opened.
 
---- Returns the width of the tree for this screen (columns).
+--- Returns the width of the tree for the current screen (columns).
 ---@return integer
 local function tree_width()
   return math.max(MIN_WIDTH, math.min(MAX_WIDTH, math.floor(vim.o.columns * SHARE)))
 end
 
---- Resets the options that a page has set in a window.
+--- Resets the window options that a page has set.
 ---@param win integer
 local function make_ordinary(win)
   if vim.api.nvim_win_is_valid(win) then
@@ -58,10 +58,10 @@ local function make_tree(win)
   })
 end
 
---- Returns the window of the tree. If the user has split this window and then closed it, its copy becomes the window of
---- the tree.
+--- Returns the window of the tree. The user may have split this window and closed the first half. The other half then
+--- becomes the window of the tree.
 ---@param layout gemini_bridge.PageLayout
----@return integer? win nil if no window shows the tree. |:noautocmd| may have closed the window without an event.
+---@return integer? win nil if no window shows the tree, for example after closing by |:noautocmd|.
 function M.tree(layout)
   local windows = vim.fn.win_findbuf(layout.buf)
   if windows[1] and not vim.list_contains(windows, layout.tree) then
@@ -71,7 +71,7 @@ function M.tree(layout)
   return windows[1] and layout.tree
 end
 
----@param tree integer Window.
+---@param tree integer Window of the tree.
 ---@return integer win, integer buf
 local function open_right(tree)
   local buf = window.create_buffer(false, true)
@@ -83,21 +83,21 @@ local function open_right(tree)
   return win, buf
 end
 
---- Whether the window at the right shows the page's buffer. If the user has opened another buffer there, the page
---- leaves the window alone until it shows its own buffer there again.
+--- Returns true if the right window shows the buffer of the page. After the user has opened another buffer there, the
+--- page does not change the window.
 ---@param layout gemini_bridge.PageLayout
 ---@return boolean
 function M.shows_own(layout)
   local win = layout.right
   return vim.api.nvim_win_is_valid(win)
     and vim.w[win].gemini_page == true
-    -- While the page itself changes the buffer, autocommands may call this function before `right_buf` is updated.
+    -- `right_buf` is not up to date while the page changes the buffer. Autocommands may call this function then.
     and (layout.is_filling or vim.api.nvim_win_get_buf(win) == layout.right_buf)
 end
 
---- Shows a buffer at the right. Opens the window again if the user has closed it.
+--- Shows a buffer in the right window of a page. Opens the window again if the user has closed it.
 ---@param layout gemini_bridge.PageLayout
----@param show fun(win: integer): integer Shows the buffer and returns it.
+---@param show fun(win: integer): integer Shows a buffer in the window and returns the buffer.
 ---@return integer buf
 function M.fill(layout, show)
   if not vim.api.nvim_win_is_valid(layout.right) then
@@ -113,8 +113,8 @@ function M.fill(layout, show)
   return result
 end
 
---- Shows a buffer in the window at the right. First resets the page's options there, because Neovim remembers a
---- window's options together with the earlier buffer.
+--- Shows a buffer in the right window of a page. First resets the window options, because Neovim stores window options
+--- together with the earlier buffer.
 ---@param win integer
 ---@param buf integer
 function M.set_buffer(win, buf)
@@ -124,7 +124,7 @@ function M.set_buffer(win, buf)
   end
   vim.w[win].gemini_page = true
   if is_other then
-    -- Fires autocommands, as |:buffer| does, because plugins expect them when a buffer is shown for the first time.
+    -- Fires autocommands like |:buffer|, because plugins need them when a window shows a file.
     vim.api.nvim_win_set_buf(win, buf)
   end
   window.set(win, { cursorline = true })
@@ -133,7 +133,7 @@ function M.set_buffer(win, buf)
   end
 end
 
---- Whether a window has inherited the options of `right`, the page's window.
+--- Returns true if a window has inherited the options of the page's right window.
 ---@param win integer
 ---@param right integer
 ---@return boolean
@@ -142,7 +142,8 @@ local function is_copy(win, right)
   return vim.api.nvim_win_is_valid(right) and options.cursorline and options.winbar == vim.wo[right].winbar
 end
 
---- The next time that a window shows this buffer, resets the window options that Neovim has remembered for the buffer.
+--- Resets window options as soon as a window shows a certain buffer again, because Neovim has stored the page's options
+--- for this buffer.
 ---@param buf integer
 local function reset_later(buf)
   vim.api.nvim_create_autocmd("BufWinEnter", {
@@ -154,12 +155,10 @@ local function reset_later(buf)
   })
 end
 
---- Prevents windows of the user from inheriting the page's options when the user splits or closes windows, or opens
---- other buffers in them.
+--- Resets options that windows of the user inherit from the windows of a page, for example after a split.
 ---@param layout gemini_bridge.PageLayout
----@param is_own fun(buf: integer): boolean Whether the page would show this buffer itself.
----@param release fun(is_closed: boolean) Called when the window at the right shows a buffer of the user, or was
---- closed.
+---@param is_own fun(buf: integer): boolean Returns true for a buffer that the page would show itself.
+---@param release fun(is_closed: boolean) Called when the user closes the right window or opens another buffer there.
 ---@return fun() stop Resets the options of both windows.
 function M.follow(layout, is_own, release)
   local function on(event, callback)
@@ -168,7 +167,7 @@ function M.follow(layout, is_own, release)
   local function is_of_page(win)
     return win == layout.tree or win == layout.right
   end
-  -- Deletes the tree's buffer if no window shows it, because |:bdelete| may only have hidden it.
+  -- Deletes the tree buffer after |:bdelete|, which may only hide the buffer.
   local function delete_hidden()
     if #vim.fn.win_findbuf(layout.buf) == 0 then
       window.delete_buffer(layout.buf)
@@ -185,7 +184,8 @@ function M.follow(layout, is_own, release)
     if win == layout.tree then
       scheduler.next(delete_hidden)
     elseif win ~= layout.right then
-      -- A new window for a buffer inherits the options of the buffer's last window, which may be the page's window.
+      -- A new window gets the options of the last window that showed the buffer. This last window may belong to the
+      -- page.
       if args.buf == before and is_copy(win, layout.right) then
         make_ordinary(win)
       end
@@ -217,7 +217,7 @@ function M.follow(layout, is_own, release)
   end
 end
 
---- Moves the cursor of the window at the right to a line. Scrolls only if the line is at the edge or not visible.
+--- Moves the cursor of the right window to a line. Scrolls only if the line is at the edge or invisible.
 ---@param layout gemini_bridge.PageLayout
 ---@param line integer
 function M.go_to_line(layout, line)
@@ -235,8 +235,8 @@ function M.go_to_line(layout, line)
   end)
 end
 
---- Opens a tab page. The focus does not move.
----@param name string Name of the tree's buffer.
+--- Opens a page in a new tab page without moving the focus.
+---@param name string Name of the tree buffer.
 ---@return gemini_bridge.PageLayout
 function M.open(name)
   local buf = window.create_buffer(false, true)
@@ -259,8 +259,7 @@ function M.open(name)
   }
 end
 
---- Closes the tab page, and moves the focus back to the previous window. If it is the only tab page, closes only the
---- tree.
+--- Closes the tab page of a page and moves the focus back. If there is no other tab page, closes only the tree.
 ---@param layout gemini_bridge.PageLayout
 function M.close(layout)
   local end_move = focus.begin_move()

@@ -4,10 +4,10 @@ local tree = require("gemini-bridge.changes.page.tree")
 
 local M = {}
 
---- Decisions that the host has not confirmed yet, by path: the ids of the hunks, or true for a whole file.
+--- Decisions that the Node host has not confirmed yet, by path: hunk ids, or true for the whole file.
 local pending = {} ---@type table<string, table<integer, true>|true>
 
---- Records a decision, so that navigation skips these hunks.
+--- Records decisions of the user, so that navigation skips the decided hunks.
 ---@param chosen gemini_bridge.ChosenFile[]
 function M.note_decided(chosen)
   for _, file in ipairs(chosen) do
@@ -23,9 +23,9 @@ function M.note_decided(chosen)
   end
 end
 
---- Handles the host's answer to the decisions on a file.
----@param name? string Path of the file. Default: drops all decisions that have no answer.
----@return boolean was_pending Whether a decision on the file had no answer yet.
+--- Drops the recorded decisions on a file after the Node host has confirmed them.
+---@param name? string Path of the file. Default: all files.
+---@return boolean was_pending True if decisions on this file were not confirmed before.
 function M.settle(name)
   if not name then
     pending = {}
@@ -44,7 +44,7 @@ local function is_undecided(file, hunk)
   return ids == nil or ids ~= true and not ids[hunk.id]
 end
 
---- Whether a file has undecided hunks.
+--- Returns true if a file has undecided hunks.
 ---@param file gemini_bridge.PageFile
 ---@return boolean
 function M.is_left(file)
@@ -59,7 +59,7 @@ function M.is_left(file)
   end)
 end
 
---- Lists the files in the order of the tree. Skips closed groups, such as generated files.
+--- Lists the files in the order of the tree. Skips files in closed groups, such as generated files.
 ---@param nodes gemini_bridge.Node[]
 ---@return gemini_bridge.Node[]
 function M.list(nodes)
@@ -74,7 +74,7 @@ end
 --- Returns the next or previous undecided hunk in a buffer.
 ---@param buf integer
 ---@param file gemini_bridge.PageFile
----@param line integer 1-based. 0 or math.huge to start at an end.
+---@param line integer Line to start from, 1-based. 0 and math.huge start at the ends of the buffer.
 ---@param direction 1|-1
 ---@return gemini_bridge.PlacedHunk?
 function M.hunk(buf, file, line, direction)

@@ -1,4 +1,4 @@
---- Implements `:GeminiChanges`: a tab page with the tree of changed files at the left, and the reviewed file at the
+--- Implements the review page of `:GeminiChanges`: a tree of changed files at the left, and the selected file at the
 --- right.
 local changes = require("gemini-bridge.changes.changes")
 local channel = require("gemini-bridge.bridge.channel")
@@ -19,22 +19,22 @@ local next_hunk = require("gemini-bridge.changes.page.next_hunk")
 local M = {}
 
 local NAME = "gemini-page://changes"
---- Maximum number of files whose lines are redrawn separately. For more files, the whole tree is redrawn.
+--- Maximum number of files to redraw one by one. For more files, redraws the whole tree.
 local MAX_PATCHED_FILES = 50
 
 ---@class gemini_bridge.Page: gemini_bridge.TreeView
 ---@field list gemini_bridge.Node[] Files in the order of navigation.
----@field by_path table<string, gemini_bridge.Node> Changed files.
+---@field by_path table<string, gemini_bridge.Node> Nodes of all changed files.
 ---@field current? string Path of the file at the right.
----@field goal? { path: string, hunk?: integer, line?: integer } Where the cursor goes after the host has answered
---- a decision: to this hunk, or to the first undecided hunk from this line.
----@field is_reverting? boolean The user has reverted a decision: the page goes to the first hunk that is listed again.
+---@field goal? { path: string, hunk?: integer, line?: integer } Cursor position after the Node host has
+--- confirmed a decision: a hunk, or the first undecided hunk from a line on.
+---@field is_reverting? boolean True after the user has reverted a decision. The cursor then moves to the restored hunk.
 
 local page ---@type gemini_bridge.Page?
---- Paths of files whose counts or states have changed since the tree was drawn. nil if the whole tree must be drawn.
+--- Paths of files with new counts or states since the last drawing. nil if the whole tree must be drawn.
 local changed = {} ---@type table<string, true>?
 
---- Resets the state of the page when it closes.
+--- Resets the state when the review page closes.
 local function reset()
   page = nil
   next_hunk.settle()
@@ -72,7 +72,7 @@ local draw_changed = scheduler.coalesce(function()
 end)
 
 --- Draws the tree in the next tick, once for several updates.
----@param name? string Path of a file whose counts and state have changed. Default: draws the whole tree.
+---@param name? string Path of a file with new counts or a new state. Default: draws the whole tree.
 local function refresh(name)
   if not page then
     return
@@ -84,7 +84,7 @@ local function refresh(name)
   draw_changed()
 end
 
---- Returns the node of a file, and opens its folders and groups.
+--- Returns the tree node of a file. Opens the folders and groups that contain the node.
 ---@param shown gemini_bridge.Page
 ---@param name string
 ---@return gemini_bridge.Node?
@@ -104,14 +104,14 @@ local function reveal(shown, name)
   return found
 end
 
---- Returns the node of the file at the right.
+--- Returns the tree node of the file at the right.
 ---@param shown gemini_bridge.Page
 ---@return gemini_bridge.Node?
 function M.current_node(shown)
   return shown.current and shown.by_path[shown.current]
 end
 
---- Shows the current file again if the user has closed its window.
+--- Shows the current file again after the user has closed its window.
 ---@param shown gemini_bridge.Page
 function M.ensure_shown(shown)
   local node = M.current_node(shown)
@@ -120,10 +120,10 @@ function M.ensure_shown(shown)
   end
 end
 
---- Shows a file at the right, and moves the cursor to an undecided hunk.
+--- Shows a file at the right and moves the cursor to an undecided hunk.
 ---@param shown gemini_bridge.Page
 ---@param node gemini_bridge.Node
----@param direction? 1|-1 Goes to the first hunk (1, the default) or to the last one (-1).
+---@param direction? 1|-1 Goes to the first hunk (1, the default) or to the last hunk (-1).
 function M.show(shown, node, direction)
   local file = node.item --[[@as gemini_bridge.PageFile]]
   local is_other = shown.current ~= file.path
@@ -147,10 +147,10 @@ function M.show(shown, node, direction)
   redraw.bars(shown)
 end
 
---- Goes to the next or previous undecided hunk, in this file or in another one.
+--- Goes to the next or previous undecided hunk. At the end of the file, goes to another file.
 ---@param shown gemini_bridge.Page
 ---@param direction 1|-1
----@param from? integer Line of the file. Default: the line of the cursor.
+---@param from? integer Line to start from. Default: the line of the cursor.
 ---@return boolean found
 function M.go(shown, direction, from)
   local file = shown.current and files.get(shown.current)
@@ -175,7 +175,7 @@ function M.go(shown, direction, from)
   return true
 end
 
---- Puts the cursor of the tree on a closed group with undecided files.
+--- Moves the cursor of the tree to a closed group with undecided files.
 ---@param shown gemini_bridge.Page
 ---@return boolean found
 function M.go_to_closed(shown)
@@ -188,17 +188,17 @@ function M.go_to_closed(shown)
   return left ~= nil
 end
 
---- Goes to the next undecided hunk after a decision. If undecided hunks are left only in closed groups, puts the cursor
---- on the first of these groups.
+--- Goes to the next undecided hunk after a decision. If only closed groups contain undecided hunks, moves the cursor of
+--- the tree to the first such group.
 ---@param shown gemini_bridge.Page
----@param from? integer Line of the file. Default: the line of the cursor.
+---@param from? integer Line to start from. Default: the line of the cursor.
 function M.go_on(shown, from)
   if not M.go(shown, 1, from) then
     M.go_to_closed(shown)
   end
 end
 
---- Goes to the next undecided hunk as soon as the host has answered a decision on selected lines of a file.
+--- Goes to the next undecided hunk after the Node host has confirmed a decision on selected lines.
 ---@param shown gemini_bridge.Page
 ---@param name string Path of the file.
 ---@param line integer First selected line.
@@ -207,7 +207,7 @@ function M.go_on_later(shown, name, line)
   shown.goal = { path = name, line = line }
 end
 
---- Closes the page, and moves the focus back to the previous window.
+--- Closes the review page and moves the focus back to the previous window.
 function M.close()
   local shown = M.get()
   if shown then
@@ -218,7 +218,7 @@ end
 
 --- Moves the cursor of the file to a hunk.
 ---@param shown gemini_bridge.Page
----@param is_meant fun(hunk: gemini_bridge.ChangeHunk): boolean
+---@param is_meant fun(hunk: gemini_bridge.ChangeHunk): boolean Returns true for the hunk to go to.
 local function go_to_hunk(shown, is_meant)
   local placed = vim.iter(signs.list(shown.right_buf)):find(function(placed_hunk)
     return is_meant(placed_hunk.hunk)
@@ -228,10 +228,10 @@ local function go_to_hunk(shown, is_meant)
   end
 end
 
---- After a decision was reverted, goes to the first hunk that is listed again.
+--- Goes to the hunk that is undecided again after the user has reverted a decision.
 ---@param shown gemini_bridge.Page
 ---@param name string
----@param before? gemini_bridge.Change Change of the file before the decision was reverted.
+---@param before? gemini_bridge.Change Change of the file while the decision was valid.
 local function go_back(shown, name, before)
   local known = {}
   for _, hunk in ipairs(before and before.hunks or {}) do
@@ -246,10 +246,10 @@ local function go_back(shown, name, before)
   end)
 end
 
---- Handles an update of a file. Marks the changes if the file is shown.
+--- Handles new changes of a file. Marks the changes if the page shows the file.
 ---@param shown gemini_bridge.Page
 ---@param name string
----@param is_answer boolean Whether the update answers a decision. Then the cursor moves to the page's goal.
+---@param is_answer boolean True if the Node host has confirmed a decision. The cursor then moves to `goal`.
 local function follow(shown, name, is_answer)
   local buf, goal = shown.right_buf, shown.goal
   if name ~= shown.current or not layout.shows_own(shown) then
@@ -318,7 +318,7 @@ local function show_with_focus(shown, node)
   focus.go(shown.right)
 end
 
---- Opens the page, or moves the focus to it.
+--- Opens the review page or moves the focus to the page.
 ---@param attach fun(page: gemini_bridge.Page): fun() Maps the keys of a new page. Returns a function that unmaps them.
 ---@param name? string Path of a file to go to.
 function M.open(attach, name)
@@ -349,7 +349,7 @@ function M.open(attach, name)
   elseif name or is_single then
     show_with_focus(shown, first)
   else
-    -- Shows the file later, so that the tree is drawn first: loading a file may be slow because of file type plugins.
+    -- Draws the tree first and shows the file later, because file type plugins may make loading slow.
     scheduler.next(function()
       if page == shown and not shown.current then
         M.show(shown, first)

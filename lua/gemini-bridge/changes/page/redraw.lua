@@ -1,4 +1,4 @@
---- Draws the tree and the bars of the review page.
+--- Draws the tree and the winbars of the review page.
 local appearance = require("gemini-bridge.changes.page.appearance")
 local bar = require("gemini-bridge.changes.page.bar")
 local files = require("gemini-bridge.changes.page.files")
@@ -10,12 +10,12 @@ local tree_view = require("gemini-bridge.changes.page.tree_view")
 
 local M = {}
 
---- Minimum width of the path above the file. If there is less room, key hints are left out.
+--- Minimum width of the path in a winbar. With less room, the winbar contains no key hints.
 local MIN_PATH_CELLS = 30
 --- Texts for undecided files that were created or deleted.
 local STATUSES = { added = " (new)", deleted = " (deleted)" }
 
---- Draws the bars above both windows.
+--- Draws the winbars of both windows on the review page.
 ---@param shown gemini_bridge.Page
 function M.bars(shown)
   local file = shown.current and files.get(shown.current)
@@ -38,7 +38,7 @@ function M.bars(shown)
   })
 end
 
---- Draws the tree. The cursor stays on the same node.
+--- Draws the whole tree. Keeps the cursor on the same node.
 ---@param shown gemini_bridge.Page
 function M.all(shown)
   tree_view.draw(shown, files.groups(), appearance.of)
@@ -51,9 +51,9 @@ function M.all(shown)
   M.bars(shown)
 end
 
---- Redraws only the lines of these files, and of their folders and groups.
+--- Redraws the lines of some files, and of the folders and groups that contain these files.
 ---@param shown gemini_bridge.Page
----@param names table<string, true>
+---@param names table<string, true> Paths of the files.
 function M.files(shown, names)
   local touched = {} ---@type table<gemini_bridge.Node, true>
   for name in pairs(names) do

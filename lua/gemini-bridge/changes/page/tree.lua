@@ -1,27 +1,27 @@
---- Sorts files into a tree of groups and folders, and lists the visible nodes.
+--- Sorts files into a tree of groups and folders. Lists the visible nodes of the tree.
 local M = {}
 
 ---@class gemini_bridge.Node
 ---@field kind "group"|"folder"|"file"
----@field key string Identifies the node. Stays the same when the tree is built again.
+---@field key string Identifies the node, also after the tree was built again.
 ---@field name string
 ---@field depth integer
 ---@field parent? gemini_bridge.Node
 ---@field children gemini_bridge.Node[]
----@field item? gemini_bridge.TreeItem For a file.
----@field group? gemini_bridge.TreeGroup For a group.
----@field files integer
----@field added integer Number of lines.
----@field removed integer Number of lines.
----@field decided integer Number of hunks.
----@field hunks integer
+---@field item? gemini_bridge.TreeItem Only for a file.
+---@field group? gemini_bridge.TreeGroup Only for a group.
+---@field files integer Number of files at or below the node.
+---@field added integer Number of added lines.
+---@field removed integer Number of removed lines.
+---@field decided integer Number of hunks that the user has kept or undone.
+---@field hunks integer Number of all hunks.
 ---@field is_open boolean
----@field row? integer Row in the tree, 1-based; nil below a closed node.
+---@field row? integer Row in the tree, 1-based. nil below a closed node.
 
 ---@class gemini_bridge.TreeItem
----@field path string Absolute.
----@field relative string Path for the user.
----@field key? string Identifies the item in its group. Default: its path.
+---@field path string Absolute path.
+---@field relative string Path as shown to the user.
+---@field key? string Identifies the item in its group. Default: the path.
 ---@field added? integer
 ---@field removed? integer
 ---@field decided? integer
@@ -30,10 +30,10 @@ local M = {}
 ---@class gemini_bridge.TreeGroup
 ---@field key string
 ---@field name string
----@field is_closed? boolean Closed until the user opens it.
----@field is_flat? boolean Has no folders: the name of a file is the whole path.
+---@field is_closed? boolean True if the group is closed until the user opens the group.
+---@field is_flat? boolean True if the group has no folders. The tree then shows whole paths.
 ---@field items gemini_bridge.TreeItem[]
----@field groups? gemini_bridge.TreeGroup[] Groups below the files.
+---@field groups? gemini_bridge.TreeGroup[] Inner groups, shown below the files.
 
 ---@param kind "group"|"folder"|"file"
 ---@param key string
@@ -61,10 +61,10 @@ local function create(kind, key, name, parent)
   return node
 end
 
---- Returns the node of a folder. If it is missing, creates the node and its parents.
+--- Returns the tree node of a folder. Creates missing nodes for the folder and its parents.
 ---@param group gemini_bridge.Node
----@param folders table<string, gemini_bridge.Node>
----@param directory string Relative, without a final slash; "" for the group itself.
+---@param folders table<string, gemini_bridge.Node> Nodes by path.
+---@param directory string Relative path without a final slash. "" means the group itself.
 ---@return gemini_bridge.Node
 local function folder(group, folders, directory)
   if directory == "" then
@@ -77,7 +77,7 @@ local function folder(group, folders, directory)
   return folders[directory]
 end
 
---- Joins folders below a node: a folder whose only child is a folder becomes one node with this child.
+--- Joins folders below a node: if a folder contains only one folder and no file, both become one node.
 ---@param node gemini_bridge.Node
 local function flatten(node)
   for index, child in ipairs(node.children) do
@@ -121,7 +121,7 @@ local function add_up(node)
   end
 end
 
---- Updates the counts of a file, and of its folders and groups.
+--- Updates the counts of a file, and of the folders and groups that contain the file.
 ---@param node gemini_bridge.Node
 ---@return gemini_bridge.Node[] touched The node and its parents.
 function M.update(node)
@@ -134,10 +134,10 @@ function M.update(node)
   return touched
 end
 
---- Sorts the nodes below a node, adds up their counts, and opens the nodes that the user had open.
+--- Sorts the nodes below a node and adds up their counts. Restores which nodes the user has opened or closed.
 ---@param node gemini_bridge.Node
 ---@param depth integer
----@param is_open table<string, boolean>
+---@param is_open table<string, boolean> Nodes that the user has opened or closed, by key.
 local function finish(node, depth, is_open)
   node.depth = depth
   if is_open[node.key] ~= nil then
@@ -175,7 +175,7 @@ local function grow(source, parent)
   return group
 end
 
---- Builds the trees of groups.
+--- Builds a tree for each group.
 ---@param groups gemini_bridge.TreeGroup[]
 ---@param is_open table<string, boolean> Nodes that the user has opened or closed, by key.
 ---@return gemini_bridge.Node[]
@@ -187,9 +187,9 @@ function M.build(groups, is_open)
   end, groups)
 end
 
---- Calls a function with nodes and their descendants, in the order of display.
+--- Calls a function for each node and all nodes below, in the order of display.
 ---@param nodes gemini_bridge.Node[]
----@param act fun(node: gemini_bridge.Node): boolean? # False skips the descendants.
+---@param act fun(node: gemini_bridge.Node): boolean? Returns false to skip the nodes below.
 function M.each(nodes, act)
   for _, node in ipairs(nodes) do
     if act(node) ~= false then
@@ -198,7 +198,7 @@ function M.each(nodes, act)
   end
 end
 
---- Returns the visible nodes, and sets their rows.
+--- Lists the visible nodes and sets their rows.
 ---@param nodes gemini_bridge.Node[]
 ---@return gemini_bridge.Node[]
 function M.rows(nodes)
@@ -211,7 +211,7 @@ function M.rows(nodes)
   return rows
 end
 
---- Returns the items of all files below a node.
+--- Returns the items of all files at or below a node.
 ---@param node gemini_bridge.Node
 ---@return gemini_bridge.TreeItem[]
 function M.items(node)

@@ -1,5 +1,4 @@
---- Opens and closes a page with a tree at its left, draws the tree, and finds its nodes at the cursor or in the
---- selection.
+--- Opens and closes a page with a tree, draws the tree, and finds the nodes at the cursor or in the selection.
 local compare = require("gemini-bridge.changes.page.compare")
 local draw_tree = require("gemini-bridge.changes.page.draw_tree")
 local focus = require("gemini-bridge.editor.focus_and_mode")
@@ -11,16 +10,16 @@ local M = {}
 
 ---@class gemini_bridge.TreeView: gemini_bridge.PageLayout
 ---@field nodes gemini_bridge.Node[]
----@field rows gemini_bridge.Node[]
----@field is_open table<string, boolean> Nodes that the user has opened or closed.
----@field gone? { node: gemini_bridge.Node, row: integer } Node that was under the cursor and has disappeared, for
---- example while the host restarts. `row` is where the cursor has been since then.
+---@field rows gemini_bridge.Node[] Visible nodes by row.
+---@field is_open table<string, boolean> Nodes that the user has opened or closed, by key.
+---@field gone? { node: gemini_bridge.Node, row: integer } Node that has disappeared from under the cursor, for
+--- example while the Node host restarts. `row` is the row of the cursor since then.
 ---@field is_disposed boolean
----@field stops fun()[] Called when the page closes.
+---@field stops fun()[] Functions to call when the page closes.
 
---- Opens a page with an empty tree. The focus does not move.
----@param name string Name of the tree's buffer.
----@param redraw fun() Called when window sizes have changed, or |:edit!| has emptied the tree.
+--- Opens a page with an empty tree without moving the focus.
+---@param name string Name of the tree buffer.
+---@param redraw fun() Draws the tree after a window was resized or |:edit!| has emptied the tree.
 ---@return gemini_bridge.TreeView
 function M.open(name, redraw)
   local view = layout.open(name) --[[@as gemini_bridge.TreeView]]
@@ -36,7 +35,7 @@ function M.open(name, redraw)
   return view
 end
 
---- Ends the listeners of a page. Idempotent.
+--- Removes all listeners of a page. Idempotent.
 ---@param view gemini_bridge.TreeView
 function M.dispose(view)
   if view.is_disposed then
@@ -51,7 +50,7 @@ function M.dispose(view)
   draw_tree.forget(view.buf)
 end
 
---- Whether a page is open. Disposes a page whose windows were closed without an event, as with |:noautocmd|.
+--- Returns true if a page is open. Removes the listeners of a page whose windows were closed by |:noautocmd|.
 ---@param view gemini_bridge.TreeView
 ---@return boolean
 function M.is_alive(view)
@@ -61,7 +60,7 @@ function M.is_alive(view)
   return not view.is_disposed
 end
 
---- Finds a node in a new tree by its key. A file that has moved to another group is found by its path.
+--- Finds a node in a new tree by its key. If a file has moved to another group, finds the file by its path.
 ---@param rows gemini_bridge.Node[]
 ---@param wanted gemini_bridge.Node
 ---@return gemini_bridge.Node?
@@ -77,14 +76,14 @@ local function find(rows, wanted)
   return moved
 end
 
---- Whether a node belongs to the group of proposals, which comes and goes with each review.
+--- Returns true for nodes of pending proposals. These nodes come and go with each review.
 ---@param node gemini_bridge.Node
 ---@return boolean
 local function is_proposal(node)
   return node.key == "proposed" or node.item ~= nil and node.item.state == "proposed"
 end
 
---- Draws the tree. The cursor stays on the same node.
+--- Draws the tree. Keeps the cursor on the same node.
 ---@param view gemini_bridge.TreeView
 ---@param groups gemini_bridge.TreeGroup[]
 ---@param face fun(node: gemini_bridge.Node): gemini_bridge.Face
@@ -103,7 +102,7 @@ function M.draw(view, groups, face)
   vim.api.nvim_win_set_cursor(view.tree, { row, column })
 end
 
---- Redraws single nodes.
+--- Redraws the lines of some nodes.
 ---@param view gemini_bridge.TreeView
 ---@param nodes gemini_bridge.Node[]
 ---@param face fun(node: gemini_bridge.Node): gemini_bridge.Face
@@ -120,7 +119,7 @@ function M.has_focus(view)
   return vim.api.nvim_get_current_buf() == view.buf -- in any window, because the user may have split the tree
 end
 
---- Ends Visual mode. Returns the first and last selected line, or nil if nothing was selected.
+--- Ends Visual mode and returns the first and last selected line. Returns nil if nothing was selected.
 ---@return [integer, integer]?
 function M.selected()
   if not vim.api.nvim_get_mode().mode:find("^[vV\22]") then
@@ -131,9 +130,9 @@ function M.selected()
   return { math.min(from, to), math.max(from, to) }
 end
 
---- Returns the nodes at the cursor or in the selected lines of the tree. Leaves out nodes inside other returned nodes.
+--- Returns the nodes at the cursor or in the selected lines of the tree. Leaves out a node if its parent is returned.
 ---@param view gemini_bridge.TreeView
----@param lines? [integer, integer]
+---@param lines? [integer, integer] First and last selected line.
 ---@return gemini_bridge.Node[]
 function M.nodes_at(view, lines)
   local line = vim.api.nvim_win_get_cursor(M.has_focus(view) and 0 or view.tree)[1]
@@ -150,7 +149,7 @@ function M.nodes_at(view, lines)
   return found
 end
 
---- Moves the focus between the tree and the window at the right.
+--- Moves the focus between the tree and the right window of a page.
 ---@param view gemini_bridge.TreeView
 function M.switch(view)
   local to_right = M.has_focus(view) and vim.api.nvim_win_is_valid(view.right)
