@@ -128,7 +128,7 @@ end
 ---@class gemini_bridge.ChangedRange
 ---@field first integer Line of the file on disk, 1-based. If lines were only removed, the line above them.
 ---@field last integer
----@field conflict boolean Whether the user has edited these lines after the CLI. Such a change cannot be undone.
+---@field conflict boolean True if the user has edited these lines after the CLI. Such a change cannot be undone.
 
 --- Returns the files with unreviewed changes of CLIs: changes that are neither kept nor undone. Experimental.
 ---@return gemini_bridge.ChangedFile[]

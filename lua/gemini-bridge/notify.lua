@@ -19,8 +19,8 @@ local SEVERITY = { "debug", "info", "warn", "error" }
 ---@type gemini_bridge.Notice[]
 local queue = {}
 
---- Whether `vim.notify` is Neovim's own function, which shows no title and asks for ENTER after a long message. In
---- Neovim 0.12, its debug info has "?" instead of a file name.
+--- Returns whether `vim.notify` is Neovim's own function, which shows no title and asks for ENTER after a long message.
+--- In Neovim 0.12, the debug info of that function has "?" instead of a file name.
 ---@return boolean
 local function is_default()
   local source = debug.getinfo(vim.notify, "S").source
@@ -155,7 +155,7 @@ local function show_after_terminal_mode(notices)
   })
 end
 
---- Whether a message and an open prompt or command line would cover each other.
+--- Returns whether a message and an open prompt or command line would cover each other.
 local function is_asking()
   return vim.api.nvim_get_mode().mode:find("^[cr]") ~= nil
 end

@@ -17,7 +17,7 @@ local MAX_HISTORY = 512
 ---@field buf integer
 ---@field win integer
 ---@field at integer Last focus, by |uv.hrtime()|.
----@field float? boolean Whether the window is or was a float. nil until the window closes or `take` runs.
+---@field float? boolean True if the window is or was a float. nil until the window closes or `take` runs.
 
 ---@class gemini_bridge.ActiveFile
 ---@field buf integer
@@ -56,8 +56,8 @@ local function key(buf, win)
   return buf + win * 0x4000000
 end
 
---- Whether a window is a float. If a window closed without an autocommand, its type is unknown. Such windows count as
---- floats, because most of them are.
+--- Returns whether a window is a float. If a window closed without an autocommand, its type is unknown. Such windows
+--- count as floats, because most of them are.
 ---@param win integer
 local function is_float(win)
   return vim.list_contains({ "popup", "unknown" }, vim.fn.win_gettype(win))

@@ -22,8 +22,8 @@ end
 --- Returns the first and the last virtual column of a block in the current window, 1-based.
 ---@param p gemini_bridge.Position A corner of the block.
 ---@param q gemini_bridge.Position The opposite corner.
----@param exclusive boolean Whether 'selection' is "exclusive".
----@param to_end boolean Whether the block was extended with `$`.
+---@param exclusive boolean True if 'selection' is "exclusive".
+---@param to_end boolean True if the block was extended with `$`.
 ---@return integer left, integer right
 function M.columns(p, q, exclusive, to_end)
   local upper, lower = cells_at(p), cells_at(q)
@@ -96,7 +96,7 @@ local function cut(region, lnum, line)
   return before .. line:sub(from, to)
 end
 
---- Whether each printable ASCII character takes exactly one cell in the current window.
+--- Returns whether each printable ASCII character takes exactly one cell in the current window.
 ---@param region gemini_bridge.Region
 local function is_even(region)
   local wraps = vim.wo.wrap and (vim.wo.linebreak or vim.o.showbreak ~= "")

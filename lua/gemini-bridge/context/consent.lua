@@ -26,7 +26,7 @@ local function trusted()
   end
 end
 
----@return boolean # Whether the user has paused sharing.
+---@return boolean # True if the user has paused sharing.
 function M.is_paused()
   return paused
 end

@@ -106,7 +106,7 @@ function M.ending()
 end
 
 ---@param buf integer
----@return boolean # Whether a selection is kept in this buffer.
+---@return boolean # True if a selection is kept in this buffer.
 function M.is_in(buf)
   return kept ~= nil and kept.region.buf == buf
 end

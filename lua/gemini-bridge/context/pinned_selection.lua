@@ -17,7 +17,7 @@ local sign_namespace = vim.api.nvim_create_namespace("gemini-bridge.context.pinn
 ---@class gemini_bridge.Pin
 ---@field buf integer
 ---@field blank table<integer, true> Ids of the marks of block rows that had no text when they were pinned.
----@field shown boolean Whether the sign is shown.
+---@field shown boolean True if the sign is shown.
 ---@field tick? integer The buffer's changedtick when `text` was read.
 ---@field text? string
 ---@field extent? gemini_bridge.Range Range of `text`.
@@ -32,7 +32,7 @@ local function marks(limit)
   return vim.api.nvim_buf_get_extmarks(pinned.buf, namespace, 0, -1, { details = true, limit = limit })
 end
 
---- Whether a range has no text. After its lines were deleted, a range may end before its start.
+--- Returns whether a range has no text. After its lines were deleted, a range may end before its start.
 ---@param range gemini_bridge.Range
 local function is_empty(range)
   return range.end_row < range.row or range.end_row == range.row and range.end_col <= range.col
@@ -175,7 +175,7 @@ function M.extent()
   return pinned.extent
 end
 
----@return boolean # Whether text is pinned and at least some of that text exists.
+---@return boolean # True if text is pinned and at least some of that text exists.
 function M.is_shown()
   return pinned ~= nil and pinned.shown
 end

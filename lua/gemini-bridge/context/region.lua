@@ -18,7 +18,7 @@ local M = {}
 ---@field kind gemini_bridge.VisualKind
 ---@field first gemini_bridge.Position
 ---@field last gemini_bridge.Position
----@field exclusive boolean Whether the character at `last` is excluded.
+---@field exclusive boolean True if the character at `last` is excluded.
 ---@field left? integer First virtual column of a block, 1-based.
 ---@field right? integer Last virtual column of a block.
 
@@ -50,7 +50,7 @@ end
 ---@param kind gemini_bridge.VisualKind
 ---@param p gemini_bridge.Position
 ---@param q gemini_bridge.Position
----@param to_end? boolean Whether a block was extended with `$`.
+---@param to_end? boolean True if a block was extended with `$`.
 ---@return gemini_bridge.Region
 local function between(kind, p, q, to_end)
   if q[2] < p[2] or q[2] == p[2] and (q[3] < p[3] or q[3] == p[3] and q[4] < p[4]) then
@@ -85,7 +85,7 @@ local function between(kind, p, q, to_end)
   return region
 end
 
---- Whether the last motion in the current window was `$`, which extends a block to the end of each line.
+--- Returns whether the last motion in the current window was `$`, which extends a block to the end of each line.
 ---@return boolean
 function M.is_to_end()
   return vim.fn.winsaveview().curswant == MAXCOL
@@ -99,7 +99,7 @@ function M.live(kind)
 end
 
 --- Returns the previous selection in the current window.
----@param to_end boolean Whether that selection, if it is a block, was extended with `$`.
+---@param to_end boolean True if that selection is a block that was extended with `$`.
 ---@return gemini_bridge.Region?
 function M.ended(to_end)
   local p, q = vim.fn.getpos("'<"), vim.fn.getpos("'>")

@@ -7,9 +7,9 @@ local selection = require("gemini-bridge.context.selection")
 
 local M = {}
 
---- Whether the next snapshot must contain everything, because the host knows nothing yet.
+--- True if the next snapshot must contain everything, because the host knows nothing yet.
 local reset = false
---- Whether the next snapshot includes the user's sharing settings.
+--- True if the next snapshot includes the user's sharing settings.
 local sharing = false
 --- Buffers whose paths may have changed after the last snapshot.
 ---@type table<integer, true>

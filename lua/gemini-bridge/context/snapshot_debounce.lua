@@ -22,7 +22,7 @@ local timer ---@type uv_timer_t?
 
 --- Times of the first and the last event after the last snapshot (nanoseconds).
 local first, last ---@type integer?, integer
---- Whether parts of the complete snapshot are still to be sent.
+--- True if parts of the complete snapshot are still to be sent.
 local listing = false
 
 local hrtime = vim.uv.hrtime

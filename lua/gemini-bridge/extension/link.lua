@@ -22,7 +22,7 @@ local KINDS = {
   qwen = { consent = {}, stdin = "y\n" },
 }
 
---- Whether a CLI supports extensions.
+--- Returns whether a CLI supports extensions.
 ---@param cli gemini_bridge.Cli
 ---@return boolean
 function M.is_possible(cli)
@@ -110,7 +110,7 @@ end
 --- Returns the reason why a connected CLI has sent no hook, and advice for the user.
 ---@param cli gemini_bridge.Cli
 ---@return string reason
----@return boolean is_early Whether the first hook may still arrive.
+---@return boolean is_early True if the first hook may still arrive.
 function M.missing_hooks(cli)
   if M.state(cli) == "installed" then
     return "it has sent no hook yet; if it started before the extension was installed, start it again", true

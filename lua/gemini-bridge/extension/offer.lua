@@ -55,9 +55,9 @@ function M.forget_answer(name)
   end
 end
 
---- Whether a CLI can get hooks and tools only from the extension. The alternative is a file with system defaults. It
---- works only for Gemini CLI, because the path is not known for derived CLIs. It also works only for root, because
---- Gemini CLI 0.60 and later ignores a file that other users may change.
+--- Returns whether a CLI can get hooks and tools only from the extension. Gemini CLI can also get them from a file with
+--- system defaults, but only for root: Gemini CLI 0.60 and later ignores the file if other users may change it. For
+--- CLIs derived from Gemini CLI, the path of this file is not known.
 ---@param cli gemini_bridge.Cli
 ---@return boolean
 local function needs_extension(cli)

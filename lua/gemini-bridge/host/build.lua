@@ -15,7 +15,7 @@ local root = bundle.root
 --- File with the hash of package-lock.json at the time when the packages were installed.
 local packages_stamp = root .. "/node_modules/.gemini-bridge.sha256"
 
---- Whether a build is running. Two concurrent runs of `npm ci` in one folder would interfere.
+--- True if a build is running. Two concurrent runs of `npm ci` in one folder would interfere.
 local running = false
 
 ---@param node string

@@ -19,7 +19,7 @@ local STOP_TIMEOUT_MS = 1500
 ---@field start integer Number of the start. A shared host can serve several starts, one after the other.
 ---@field job? integer Job of the private Node process.
 ---@field unwatch? fun() Stops polling the shared host. No event fires when the shared host ends.
----@field stopping boolean Whether a stop was requested.
+---@field stopping boolean True if a stop was requested.
 ---@field started_at number Time of the start (milliseconds).
 
 ---@type gemini_bridge.Host?
@@ -32,7 +32,8 @@ local start_again = false
 --- Maximum size of a discovery file of this plugin. Larger files are not read.
 local MAX_SIZE_BYTES = 1000000
 
---- Whether a discovery file contains one of the bridge's tokens. If not, another editor may have written the file.
+--- Returns whether a discovery file contains one of the bridge's tokens. If not, another editor may have written the
+--- file.
 ---@param path string
 ---@return boolean
 local function is_ours(path)
@@ -226,7 +227,7 @@ function M.stop()
   end, STOP_TIMEOUT_MS)
 end
 
---- Whether a start is the latest start. Calls for earlier starts must be refused.
+--- Returns whether a start is the latest start. Calls for earlier starts must be refused.
 ---@param start integer
 ---@return boolean
 function M.is_current(start)

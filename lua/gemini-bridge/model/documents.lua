@@ -19,7 +19,7 @@ local MAX_HIDDEN = 100
 local MAX_SEARCHED = 1000
 
 ---@class gemini_bridge.Hidden
----@field is_own boolean Whether this module has created the buffer. Other buffers may be used by a quickfix list.
+---@field is_own boolean True if this module has created the buffer. Other buffers may be used by a quickfix list.
 ---@field timer uv.uv_timer_t
 ---@field read_at number Time when the file was loaded (milliseconds).
 ---@field group integer
@@ -38,8 +38,8 @@ local function let_go(buf)
   end
 end
 
---- Whether a quickfix or location list may have entries for a buffer. If the buffer were wiped, opening these entries
---- would fail with E92.
+--- Returns whether a quickfix or location list may have entries for a buffer. If the buffer were wiped, opening these
+--- entries would fail with E92.
 ---@param buf integer
 ---@return boolean
 local function is_in_quickfix(buf)

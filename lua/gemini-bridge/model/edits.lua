@@ -38,7 +38,7 @@ function M.context(params, answer)
   })
 end
 
---- Whether a file was written after the time `since`, or does not exist.
+--- Returns true if a file does not exist or was written after the time `since`.
 ---@param path string
 ---@param since number Unix milliseconds.
 ---@return boolean
@@ -47,7 +47,7 @@ local function is_newer(path, since)
   return stat == nil or stat.mtime.sec * 1000 + stat.mtime.nsec / 1e6 > since
 end
 
---- Whether the file has changed after the server computed the edits.
+--- Returns whether the file has changed after the server computed the edits.
 ---@param file gemini_bridge.FileEdits
 ---@param buf integer
 ---@return boolean
@@ -97,8 +97,8 @@ local function with_copy(buf, act)
   return result
 end
 
---- Whether the written bytes contain the complete text of a buffer. Neovim replaces characters that the encoding of the
---- buffer does not have.
+--- Returns whether the written bytes contain the complete text of a buffer. Neovim replaces characters that the
+--- encoding of the buffer does not have.
 ---@param copy integer
 ---@param bytes string
 ---@return boolean

@@ -72,7 +72,7 @@ local function is_working(buf)
   end)
 end
 
---- Whether the servers that publish diagnostics unasked have published diagnostics for the newest text.
+--- Returns whether the published diagnostics of a buffer belong to the newest text.
 ---@param buf integer
 ---@param read_at number Time when the servers had processed the newest text (milliseconds).
 ---@return boolean? # nil if the servers publish nothing, for example because the diagnostics have not changed.
@@ -93,7 +93,7 @@ local function has_published(buf, read_at)
   end
 end
 
---- Whether the last diagnostics belong to the current text and are old enough. Then no further diagnostics are
+--- Returns whether the last diagnostics belong to the current text and are old enough. Then no further diagnostics are
 --- expected.
 ---@param buf integer
 ---@return boolean

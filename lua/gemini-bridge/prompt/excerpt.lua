@@ -18,7 +18,7 @@ local MAX_PROMPT_LINES = 2
 ---@param buf integer
 ---@param first integer 1-based.
 ---@param last integer
----@param keep_end boolean Whether the end of a long text is kept instead of the start.
+---@param keep_end boolean True if the end of a long text is kept instead of the start.
 ---@return gemini_bridge.Excerpt? # nil if there is no text.
 local function cut(buf, first, last, keep_end)
   local wanted = last - first + 1

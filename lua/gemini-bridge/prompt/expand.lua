@@ -14,8 +14,8 @@ local function exists(word)
   return vim.uv.fs_stat(vim.fs.normalize(vim.fn.fnamemodify(word, ":p"), { expand_env = false })) ~= nil
 end
 
---- Whether a word is only `%`, `#`, `#3` or `<cfile>`, with or without modifiers such as `:h`. |expand()| is safe for
---- these words: it never runs a command for them.
+--- Returns whether a word is only `%`, `#`, `#3` or `<cfile>`, with or without modifiers such as `:h`. |expand()| is
+--- safe for these words: it never runs a command for them.
 ---@param word string
 ---@return boolean
 local function is_name(word)

@@ -22,7 +22,7 @@ local HINT = " (:GeminiSend --cancel)"
 ---@field text string The user's text, or "".
 ---@field submit boolean Whether to press Enter after the text.
 ---@field cwd? string Directory of the CLI, if already known.
----@field quotes_paths? boolean Whether the CLI reads `@"a path"`.
+---@field quotes_paths? boolean True if the CLI accepts quoted paths: `@"a path"`.
 ---@field name? string Name of the CLI.
 ---@field waits? string Reason for waiting. Continues the sentence "The prompt waits until …".
 

@@ -106,7 +106,7 @@ local READ_TIME_MS = 1000
 --- Number of texts that the user edits or that a CLI may still be reading.
 local open = 0
 
---- Whether a CLI waits for a text that the user edits.
+--- Returns whether a CLI waits for a text that the user edits.
 ---@return boolean
 function M.is_open()
   return open > 0

@@ -13,7 +13,7 @@ local CURSOR_MARK = 1
 ---@type table<integer, { offset: integer, height: integer }>
 local at_term_leave = {}
 
---- Whether a window shows the last line of its buffer.
+--- Returns whether a window shows the last line of its buffer.
 ---@param win integer
 ---@param lines integer
 ---@return boolean
@@ -29,7 +29,7 @@ local function go_to_end(win)
   vim.api.nvim_win_set_cursor(win, { last, 0 })
 end
 
---- Whether the user has neither moved nor scrolled in the current window after Terminal mode ended.
+--- Returns whether cursor and scroll position of the current window are the same as at the end of Terminal mode.
 ---@param buf integer
 ---@return boolean
 local function is_untouched(buf)
@@ -43,8 +43,8 @@ local function is_untouched(buf)
   return line - vim.fn.line("w0") == before.offset or vim.api.nvim_win_get_height(0) ~= before.height
 end
 
---- Whether the current window follows the output of its terminal. A visible last line is not the only criterion,
---- because Neovim may have shrunk the window and hidden that line.
+--- Returns whether the current window follows the output of its terminal. A visible last line is not the only
+--- criterion, because Neovim may have shrunk the window and hidden that line.
 ---@return boolean
 function M.is_following()
   local win, buf = vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf()
@@ -60,7 +60,7 @@ function M.attach(buf)
   local function on(events, callback)
     vim.api.nvim_create_autocmd(events, { group = group, buffer = buf, callback = callback })
   end
-  --- Whether a window of this terminal followed the output when the user last left one.
+  --- True if the last window of this terminal that the user left followed the output.
   local followed = true
   --- Views of unfocused windows in which the user has scrolled back. Gemini CLI clears the scrollback before it redraws
   --- a long answer. `is_lost` is true until the lines of the view exist again.

@@ -36,7 +36,7 @@ function M.tree(pid)
   return pids
 end
 
---- Whether a process is a zombie. Always false without /proc.
+--- Returns whether a process is a zombie. Always false without /proc.
 ---@param pid integer
 ---@return boolean
 local function is_zombie(pid)
@@ -49,7 +49,7 @@ local function is_zombie(pid)
   return text:find("%) Z [^)]*$") ~= nil
 end
 
---- Whether a process exists and is not a zombie.
+--- Returns whether a process exists and is not a zombie.
 ---@param pid integer
 ---@return boolean
 function M.is_alive(pid)

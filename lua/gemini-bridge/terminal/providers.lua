@@ -12,7 +12,7 @@ local M = {}
 ---@field show fun(self, enter: boolean) Shows the view. If `enter` is true, moves the focus to the view.
 ---@field hide fun(self) Hides the view. The program continues.
 ---@field focused fun(self): boolean
----@field is_alive? fun(self): boolean Whether the program runs and the pane exists. Only for panes.
+---@field is_alive? fun(self): boolean True if the program runs and the pane exists. Only for panes.
 ---@field close fun(self) Closes the view and ends the program.
 
 ---@return gemini_bridge.Place

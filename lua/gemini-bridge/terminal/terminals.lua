@@ -18,7 +18,7 @@ local M = {}
 ---@field pane? string Id of the tmux pane, if the program runs in a pane.
 ---@field pid? integer Process id. Set together with `buf` or `pane`.
 ---@field guard? integer Job of the guard process. See |guard()| in process_tree.lua.
----@field lost? boolean Whether the CLI was connected to a host process that has crashed.
+---@field lost? boolean True if the CLI was connected to a host process that has crashed.
 
 ---@type gemini_bridge.Terminal[] Open terminals, oldest first.
 local terminals = {}

@@ -114,8 +114,8 @@ function View:start(spec)
   self.pane, self.pid = id, tonumber(pid)
 end
 
---- Whether the program runs and the pane exists. Both are checked, because a program may run for a moment after its
---- pane was killed.
+--- Returns whether the program runs and the pane exists. Both are checked, because a program may run for a moment after
+--- its pane was killed.
 ---@return boolean
 function View:is_alive()
   if not process.is_alive(self.pid) then
