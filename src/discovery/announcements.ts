@@ -8,11 +8,11 @@ import { DiscoveryError } from "./private-directory.ts";
 import { canBeJoined } from "./workspace.ts";
 
 export interface Announcements extends Omit<Discovery, "path"> {
-  /** Paths of the discovery files. */
+  /** Absolute paths of the discovery files. */
   readonly paths: string[];
   /**
-   * Returns the environment for CLIs in this editor: the variables to set, and the names of variables to unset because
-   * they would lead a CLI to another editor.
+   * Returns the environment for CLIs in this editor. `set`: variables by which the CLIs find this editor. `unset`:
+   * names of variables that would lead the CLIs to another editor.
    */
   variables(open: readonly string[]): { set: Record<string, string>; unset: string[] };
 }
@@ -22,11 +22,14 @@ interface AnnouncementsOptions {
   /** Returns the data for the discovery file of a profile. */
   announcement: (profile: Profile) => Announcement;
   log: Log;
-  /** Called when a discovery file cannot be written, unless it is the file of the first profile. */
+  /** Called when a discovery file cannot be written. For the file of the first profile, `publish` throws instead. */
   failed: (profile: Profile, error: DiscoveryError) => void;
 }
 
-/** Errors of the first profile's file are thrown. Errors of other files go to `failed`. */
+/**
+ * Creates the discovery files of all profiles. If the file of the first profile cannot be written, `publish` throws.
+ * Errors of the other files go to `failed`.
+ */
 export function createAnnouncements(options: AnnouncementsOptions): Announcements {
   const { log, failed } = options;
   const taken = new Set<string>();
@@ -36,7 +39,7 @@ export function createAnnouncements(options: AnnouncementsOptions): Announcement
   }));
   const all = announced.flatMap(({ profile, announcement }) => {
     const discovery = createDiscovery({ profile, announcement, report: log.warn });
-    // If several profiles have the same path, the file of the first of them serves all their CLIs.
+    // Profiles with the same path share one file: the file of the first profile serves the CLIs of all of them.
     if (taken.has(discovery.path)) return [];
     taken.add(discovery.path);
     return [{ profile, announcement, discovery }];

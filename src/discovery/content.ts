@@ -5,13 +5,13 @@ import type { Profile } from "../profiles/profiles.ts";
 
 /** The data in a discovery file. */
 export interface Announcement {
-  /** The process that a CLI in a shell of `:terminal` takes for the editor. */
+  /** Process id that a CLI in a shell of `:terminal` takes for its editor. */
   pid: number;
-  /** Neovim's own process. */
+  /** Process id of Neovim itself. */
   editorPid: number;
   port: number;
   authToken: string;
-  /** Token for WebSockets, if the CLI uses them. */
+  /** Token for WebSockets; absent if the CLI uses none. */
   socketToken?: string | undefined;
 }
 
@@ -23,7 +23,8 @@ interface DiscoveryContent {
   authToken: string;
   ideInfo: { name: string; displayName: string };
   /**
-   * Only for Qwen Code, which deletes the discovery files of dead processes, and files with two roots but no process.
+   * Process id, only for Qwen Code. Qwen Code deletes the discovery files of dead processes. It also deletes files that
+   * list two roots but name no process.
    */
   ppid?: number;
   ideName?: string;
@@ -31,7 +32,7 @@ interface DiscoveryContent {
 
 /**
  * The lock file of CLIs that connect by WebSocket. These CLIs delete a lock file whose process is dead, and ignore the
- * keys `ppid` and `ideInfo`. src/discovery/remove-leftovers-at-start.ts recognizes Neovim's files by these two keys.
+ * keys `ppid` and `ideInfo`. By these two keys, src/discovery/remove-leftovers-at-start.ts recognizes Neovim's files.
  */
 interface SocketDiscovery extends Pick<DiscoveryContent, "ppid" | "ideInfo"> {
   pid: number;
@@ -62,12 +63,15 @@ export function discoveryContent(
   return { port, workspacePath: path, authToken, ...process, ideInfo: IDE_INFO };
 }
 
-/** Whether the file can list a directory whose name contains the platform's path separator. */
+/** Whether the discovery file can list a directory whose name contains the platform's path separator. */
 export function listsAny({ content }: Pick<Profile, "content">): boolean {
   return content !== "plain";
 }
 
-/** Joins the roots. If a root contains the separator, returns a JSON array for Qwen Code (0.21.10 and later). */
+/**
+ * Joins the workspace roots. If a root contains the separator, returns a JSON array, which Qwen Code 0.21.10 and later
+ * can read.
+ */
 function workspacePath(content: Profile["content"], workspace: readonly string[]): string {
   const needsJson = content === "lock" && workspace.some((path) => path.includes(delimiter));
   return needsJson ? JSON.stringify(workspace) : workspace.join(delimiter);

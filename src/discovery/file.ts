@@ -24,16 +24,22 @@ import { DiscoveryError, prepareDirectory } from "./private-directory.ts";
 
 interface DiscoveryFile {
   readonly path: string;
-  /** Whether the file at `path` is the one that `write` has written ("ours"), is missing, or is another program's. */
+  /**
+   * Tells whether the discovery file was written by `write` ("ours"), is missing ("gone") or belongs to another program
+   * ("foreign").
+   */
   state(): "ours" | "gone" | "foreign";
   /**
-   * Writes a file that lists these roots. Replaces an earlier file atomically.
+   * Writes the discovery file with these workspace roots. Replaces an earlier file atomically.
    * @throws {DiscoveryError}
    */
   write(workspace: readonly string[]): void;
-  /** Updates the modification time. */
+  /** Updates the modification time of the discovery file. */
   refresh(): void;
-  /** Deletes the file if it is ours. Synchronous, so that a signal handler can call it. Idempotent. */
+  /**
+   * Deletes the discovery file if `write` has written it. Synchronous, so that a signal handler can call this.
+   * Idempotent.
+   */
   remove(): void;
 }
 
@@ -43,10 +49,10 @@ export function createDiscoveryFile(profile: Profile, announcement: Announcement
   const name = fileName(profile, announcement.pid, announcement.port);
   const path = join(directory, name);
   const draft = join(directory, draftName(name));
-  /** Descriptor of the last written file. Kept open, so that no other file can get the same inode. */
+  /** File descriptor of the last written discovery file. Kept open, so that no other file can get the same inode. */
   let written: number | undefined;
 
-  /** Closes the current descriptor, and keeps `next` instead. */
+  /** Closes the current file descriptor, and keeps `next` instead. */
   function keep(next: number | undefined): void {
     if (written !== undefined) closeSync(written);
     written = next;
@@ -67,8 +73,8 @@ export function createDiscoveryFile(profile: Profile, announcement: Announcement
       if (written === undefined && !profile.file.includes("{pid}")) refuseOthers(path);
       const content = discoveryContent(profile, announcement, workspace);
       let next: number | undefined;
-      // Writes a draft and renames it, so that a CLI never reads an incomplete file. "wx" fails if another program has
-      // meanwhile put a file or link in place of the draft.
+      // Writes a draft and renames it, so that a CLI never reads an incomplete file. With "wx", the write fails if
+      // another program has put a file or link at the draft's path.
       try {
         rmSync(draft, { force: true });
         next = openSync(draft, "wx", 0o600);
@@ -105,15 +111,17 @@ const ADVICE: Record<string, string> = {
   EISDIR: "remove the directory with this name",
 };
 
-/** Extracts the editor's name from a discovery file. Lock files of other editors may contain it only as `ideName`. */
+/**
+ * Extracts the editor's name from a discovery file. Lock files of other editors may contain the name only as `ideName`.
+ */
 const Named = z.union([
   z.object({ ideInfo: z.object({ name: z.string() }) }).transform(({ ideInfo }) => ideInfo.name),
   z.object({ ideName: z.string() }).transform(({ ideName }) => ideName),
 ]);
 
 /**
- * Refuses to replace another editor's file. Such a file can have the same path: a name without a process id is not
- * unique if machines or containers share a home directory.
+ * Refuses to replace another editor's file. Two editors may use the same path if machines or containers share a home
+ * directory, and the name of the file contains no process id.
  * @throws {DiscoveryError}
  */
 function refuseOthers(path: string): void {
@@ -127,7 +135,7 @@ function refuseOthers(path: string): void {
     );
 }
 
-/** The name of the draft of a discovery file. No CLI reads such names. */
+/** Returns the name for the draft of a discovery file. CLIs ignore files with such names. */
 export function draftName(name: string): string {
   return `.${name}.tmp`;
 }
@@ -144,6 +152,6 @@ function unlink(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // Already deleted, or never written.
+    // The file was already deleted, or never written.
   }
 }

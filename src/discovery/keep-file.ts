@@ -5,38 +5,42 @@ import type { Announcement } from "./content.ts";
 import { createDiscoveryFile } from "./file.ts";
 
 /**
- * Interval for checking the file and updating its modification time. Programs in another PID namespace cannot see
- * Neovim's process: for them, only a recent time shows that Neovim still runs.
+ * Interval for checking the discovery file and updating its modification time (ms). Programs in another PID namespace
+ * cannot see Neovim's process: only a recent modification time shows them that Neovim still runs.
  */
 const CHECK_INTERVAL_MS = 50_000;
 
-/** Delay before a removed file is restored, because whatever removed it may be about to remove its directory, too. */
+/**
+ * Delay before a removed discovery file is restored (ms). A program that has removed the file may remove its directory
+ * next.
+ */
 const RESTORE_DELAY_MS = 250;
 
 export interface Discovery {
   readonly path: string;
   /**
-   * Publishes these roots. From now on, the file is restored whenever it is removed.
+   * Publishes these workspace roots. From now on, the discovery file is restored whenever another program removes it.
    * @throws {DiscoveryError}
    */
   publish(workspace: readonly string[]): void;
   /**
-   * Writes the file again if it is missing. Does not overwrite a file that another program has put in its place.
+   * Writes the discovery file again if it is missing. Does not overwrite a file that another program has put in its
+   * place.
    * @throws {DiscoveryError}
    */
   restore(): void;
-  /** Updates the modification time. Some CLIs choose the editor with the newest file. */
+  /** Updates the modification time of the discovery file. Some CLIs choose the editor with the newest file. */
   refresh(): void;
-  /** Deletes the file. Synchronous, so that a signal handler can call it. Idempotent. */
+  /** Deletes the discovery file. Synchronous, so that a signal handler can call this. Idempotent. */
   remove(): void;
 }
 
 interface DiscoveryOptions {
   profile: Profile;
   announcement: Announcement;
-  /** Called when the file was restored, or could not be restored. */
+  /** Called when the discovery file was restored, or could not be restored. */
   report?: (text: string, ...details: unknown[]) => void;
-  /** Milliseconds. Default: CHECK_INTERVAL_MS. */
+  /** Interval for checking the discovery file (ms). Default: CHECK_INTERVAL_MS. */
   interval?: number;
 }
 
@@ -45,7 +49,7 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
   const file = createDiscoveryFile(options.profile, options.announcement);
   /** The published roots; undefined before the start and after `remove`. */
   let workspace: readonly string[] | undefined;
-  /** Whether the current problem was reported. */
+  /** Whether the current problem was already reported. */
   let complained = false;
   let clock: NodeJS.Timeout | undefined;
   let pause: NodeJS.Timeout | undefined;
@@ -59,7 +63,7 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
   function write(): void {
     if (!workspace) return;
     file.write(workspace);
-    watch.close(); // the directory may be a new one
+    watch.close(); // the directory may have been replaced by a new directory
     watch.set([file.path]);
   }
 
@@ -75,9 +79,9 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
   }
 
   /**
-   * Restores the file if necessary.
-   * @param refresh whether to update the modification time. The watcher passes false, because the update would trigger
-   * the watcher again
+   * Restores the discovery file if necessary.
+   * @param refresh whether to update the modification time. False for the file watcher: the update would trigger the
+   * watcher again
    */
   function check(refresh: boolean): void {
     try {
@@ -88,7 +92,7 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
     }
   }
 
-  /** Reports a problem once, not with each check. */
+  /** Reports a problem once, instead of at each check. */
   function complain(...words: [text: string, detail: unknown]): void {
     if (!complained) report(...words);
     complained = true;

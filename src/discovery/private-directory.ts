@@ -1,4 +1,7 @@
-/** Prepares the directory of the discovery files, and checks that a token in that directory stays private. */
+/**
+ * Prepares the directory of the discovery files, and checks that other users cannot read or replace a token in this
+ * directory.
+ */
 import { chmodSync, lstatSync, mkdirSync, realpathSync, type Stats, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
@@ -8,14 +11,19 @@ import type { Profile } from "../profiles/profiles.ts";
 import { codeOf } from "../system/error-code.ts";
 import { platform } from "../system/platform.ts";
 
-/** The directory is not safe for a token, or not writable. The message tells the user what to do. */
+/**
+ * The directory of a discovery file is not safe for a token, or not writable. The message tells the user what to do.
+ */
 export class DiscoveryError extends Refusal {
   override readonly name = "DiscoveryError";
 }
 
 const GROUP_MAY_WRITE = 0o020;
 const OTHERS_MAY_WRITE = 0o002;
-/** Mode bit of a directory in which only a file's owner and the directory's owner may rename or remove the file. */
+/**
+ * Sticky bit in the mode of a directory: only the owner of a file and the owner of the directory may rename or remove
+ * the file.
+ */
 const STICKY = 0o1000;
 
 /**
@@ -58,8 +66,8 @@ export function prepareDirectory(profile: Profile): void {
 }
 
 /**
- * Creates a CLI's directory in the user's home if it is missing. Follows symbolic links, which are safe in the home
- * directory, because only the user can create them there.
+ * Creates a CLI's directory in the user's home if it is missing. Follows symbolic links: links in the home directory
+ * are safe, because only the user can create them.
  * @throws {DiscoveryError}
  */
 function ownDirectory(path: string): string {
@@ -77,7 +85,7 @@ function ownDirectory(path: string): string {
 }
 
 /**
- * Refuses a parent directory in which another user could replace our directory.
+ * Refuses a parent directory in which another user could replace the directory of the discovery files.
  * @param isOwn whether the directory is in the user's home. If so, the user's private group may have write permission
  */
 function checkParent(directory: string, uid: number | undefined, advice: string, isOwn: boolean): void {
@@ -101,8 +109,8 @@ function checkParent(directory: string, uid: number | undefined, advice: string,
 }
 
 /**
- * Whether the directory is sticky and may belong to the machine's root user. In a rootless container, that user appears
- * as the overflow user, as does every user that the container does not know.
+ * Whether the directory is sticky and may belong to the machine's root user. In a rootless container, every unknown
+ * user has the id of the overflow user, and the machine's root is also unknown there.
  */
 function mayBeRoots({ uid, mode }: Stats): boolean {
   return (mode & STICKY) !== 0 && platform.isUnknownUser(uid);

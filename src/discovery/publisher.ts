@@ -15,7 +15,7 @@ import { canBeJoined, workspacePaths } from "./workspace.ts";
 interface WorkspacePublisher extends Pick<Announcements, "restore" | "refresh" | "remove"> {
   /**
    * Publishes these directories. Overlapping calls run one after the other, so that the last call wins.
-   * @throws {DiscoveryError} if the file cannot be written; an abort error if the bridge stops meanwhile
+   * @throws {DiscoveryError} if a discovery file cannot be written; an abort error if the bridge stops meanwhile
    */
   publish(directories: readonly string[]): Promise<void>;
 }
@@ -27,7 +27,7 @@ interface WorkspacePublisherOptions {
   profiles: readonly Profile[];
   boot: Pick<Boot, "idePid" | "editorPid" | "stateDirectory" | "connect" | "hookScript" | "tools">;
   report: (change: Partial<Status>) => void;
-  /** Aborted when the bridge stops. Nothing is published afterwards. */
+  /** Aborted when the bridge stops. After that, nothing is published. */
   signal: AbortSignal;
 }
 

@@ -1,4 +1,4 @@
-/** Removes the discovery files of dead editors. */
+/** Removes the discovery files of Neovims that have ended. */
 import { lstatSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
@@ -17,8 +17,8 @@ const OfNeovim = z.object({
 });
 
 /**
- * Removes each discovery file that belongs to this user and names Neovim, if its process has ended and nothing listens
- * on its port. Skips files that cannot be read or removed.
+ * Removes the discovery files of this user's Neovims that have ended. A Neovim has ended if its process is gone and
+ * nothing listens on its port. Skips files that cannot be read or removed.
  */
 export async function cleanUpDiscovery(profile: Profile): Promise<void> {
   const names = list(directoryOf(profile));
@@ -33,9 +33,9 @@ async function removeIfDead(profile: Profile, name: string): Promise<void> {
   const path = join(directoryOf(profile), name);
   const found = lstatSync(path);
   if (!found.isFile() || !platform.isOwn(found.uid)) return;
-  // Checks only the name of a draft, because its content may be incomplete. No other program uses such names.
+  // Checks only the name of a draft, because its content may be incomplete. Only this plugin uses such names.
   const content: { ppid?: number | undefined } | undefined = isDraft ? {} : readJson(path, OfNeovim);
   if (!content || !(await isLeftover(named.pid ?? content.ppid, named.port, found.mtimeMs))) return;
-  // Keeps the file if an editor has updated it during the check.
+  // Keeps the file if a Neovim has updated it during the check.
   if (lstatSync(path).mtimeMs === found.mtimeMs) unlinkSync(path);
 }

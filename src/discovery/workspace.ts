@@ -4,15 +4,19 @@ import { disk, fileSystem, type Question } from "../system/disk.ts";
 import { NoAnswer } from "../system/network-queue.ts";
 
 interface WorkspacePaths {
-  /** Open directories, for the environment. The CLI may read and write in all of them. */
+  /** Directories that are open in Neovim, for the environment. The CLI may read and write in all of them. */
   open: string[];
-  /** Open directories and their repository roots, for the discovery file. A CLI uses these only to find the editor. */
+  /**
+   * Directories that are open in Neovim, and their repository roots, for the discovery file. CLIs use this list only to
+   * find the editor.
+   */
   listed: string[];
 }
 
 /**
- * @param directories absolute paths. Symbolic links are not resolved here, because the CLI resolves them before it
- * compares paths. Empty paths are left out, because they would match every directory.
+ * Determines the workspace directories for CLIs.
+ * @param directories absolute paths. Symbolic links are not resolved, because the CLI resolves them before it compares
+ * paths. Empty paths are left out, because they would match every directory.
  */
 export async function workspacePaths(directories: readonly string[]): Promise<WorkspacePaths> {
   const open = [...new Set(directories.filter((directory) => directory !== ""))];
@@ -20,7 +24,7 @@ export async function workspacePaths(directories: readonly string[]): Promise<Wo
   return { open, listed: [...new Set([...open, ...roots.filter((root) => root !== undefined)])] };
 }
 
-/** Whether a directory can be part of a list that is joined by the platform's path separator. */
+/** Whether a directory can be in a list that is joined by the platform's path separator. */
 export function canBeJoined(directory: string): boolean {
   return !directory.includes(delimiter);
 }

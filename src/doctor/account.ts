@@ -5,14 +5,14 @@ import type { Variables } from "../system/system.ts";
 import type { Findings } from "./findings.ts";
 
 /**
- * Part of the message that Gemini CLI shows when Google refuses the login, with blanks and borders removed.
+ * Part of Gemini CLI's message after Google has refused the login, with blanks and borders removed.
  * lua/gemini-bridge/terminal/refused_login.lua has the same text.
  */
 const REFUSAL = "nolongersupportedforGeminiCodeAssistforindividuals";
 
 /**
- * The setting's value for a login with Google. It is the same for personal accounts and for Code Assist Standard and
- * Enterprise.
+ * Value of `security.auth.selectedType` for a login with Google. Personal accounts have the same value as Code Assist
+ * Standard and Enterprise.
  */
 const GOOGLE_LOGIN = "oauth-personal";
 

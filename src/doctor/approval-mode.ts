@@ -1,6 +1,7 @@
 /**
- * Checks the approval mode of a CLI, and finds it on the CLI's screen, on its command line or in its settings. Diffs
- * open only in the mode "default". Policy files and lists of allowed tools are not read.
+ * Checks the approval mode of a CLI: whether the CLI asks before it edits. Finds the mode on the CLI's screen, on its
+ * command line or in its settings. Does not read policy files and lists of allowed tools. Diffs open only in the mode
+ * "default".
  */
 import { parseArgs } from "node:util";
 import * as z from "zod";
@@ -12,7 +13,7 @@ import type { Findings } from "./findings.ts";
 /** The horizontal line above the prompt of Gemini CLI 0.61.0 (`ApprovalModeIndicator`). */
 const RULE = /^─{20,}$/;
 
-/** Patterns for the text in the row below that horizontal line, each with the mode that the text shows. */
+/** Patterns for the row below that horizontal line, each with the approval mode that the row shows. */
 const INDICATORS: [RegExp, string][] = [
   [/^auto-accept edits\b/, "auto_edit"],
   [/^YOLO\b/, "yolo"],
@@ -20,14 +21,14 @@ const INDICATORS: [RegExp, string][] = [
   [/^\S+ to accept edits\b/, "default"],
 ];
 
-/** The key with which the user leaves a mode of Gemini CLI. */
+/** Key with which the user leaves an approval mode of Gemini CLI. */
 const KEYS: Record<string, string> = { yolo: "Ctrl-Y", auto_edit: "Shift-Tab" };
 
 const text = { type: "string" } as const;
 
 /**
- * Options that set the approval mode, and options with a prompt. The parser must know the latter, because their values
- * may look like options.
+ * Options that set the approval mode, and options with a prompt as their value. The parser must know the options with a
+ * prompt, because a prompt may look like an option.
  */
 const OPTIONS = {
   "approval-mode": text,
@@ -41,20 +42,22 @@ const OPTIONS = {
 /** Sources for the approval mode of a CLI. */
 export interface ModeSources {
   readonly profile: Profile;
-  /** Command line. */
+  /** Words of the CLI's command line. */
   readonly words: readonly string[];
   /** The CLI's settings files, those with higher priority first. */
   readonly files: readonly SettingsFile[];
   /** Last lines of the CLI's terminal, if the CLI runs in Neovim. */
   readonly screen?: readonly string[] | undefined;
-  /** The gates of the CLIs in Neovim; undefined if the doctor runs in a shell. */
+  /**
+   * For each CLI in Neovim, whether it must ask before every edit (the gate). Undefined if the doctor runs in a shell.
+   */
   readonly gates?: readonly Gate[] | undefined;
 }
 
 interface Mode {
-  /** The mode, as it is named on the command line. */
+  /** Name of the approval mode, as on the command line. */
   readonly name: string;
-  /** Where the mode was found. */
+  /** Place where the approval mode was found. */
   readonly from: string;
 }
 
@@ -78,7 +81,10 @@ export function checkMode(findings: Findings, sources: ModeSources): void {
     );
 }
 
-/** Returns advice to leave a mode. @param gate undefined if the CLI has no gate, or if the doctor runs in a shell */
+/**
+ * Returns advice for leaving an approval mode.
+ * @param gate undefined if the CLI cannot be forced to ask before edits, or if the doctor runs in a shell
+ */
 function adviceFor(mode: string, { profile, gates }: ModeSources, gate: Gate | undefined): string {
   const { name, like, args } = profile;
   if (like !== "gemini") {
@@ -104,14 +110,17 @@ function findMode({ profile, words, files, screen = [] }: ModeSources): Mode {
   return isTaken ? { name: said.value, from: said.path } : { name: profile.approval, from: "its default" };
 }
 
-/** Reads the approval mode from a screen of Gemini CLI. @returns the mode, as it is named on the command line */
+/** Reads the approval mode from a screen of Gemini CLI. @returns the mode's name, as on the command line */
 export function modeOnScreen(lines: readonly string[]): string | undefined {
   const rule = lines.findLastIndex((line) => RULE.test(line.trim()));
   const indicator = (rule < 0 ? "" : (lines[rule + 1] ?? "")).trim();
   return INDICATORS.find(([pattern]) => pattern.test(indicator))?.[1];
 }
 
-/** @param words command line, with or without the interpreter */
+/**
+ * Finds the approval mode on a command line.
+ * @param words the words of the command line, with or without the interpreter
+ */
 function modeInWords(words: readonly string[]): string | undefined {
   const parsed = parseArgs({ args: [...words], options: OPTIONS, strict: false, allowPositionals: true });
   const { "approval-mode": mode, "permission-mode": permission, yolo } = parsed.values;

@@ -15,7 +15,10 @@ import { directoryOf } from "./gemini-connection.ts";
 import { announcedFile, isFile } from "./other-cli-connection.ts";
 import { answerOf, isBridge } from "./port-check.ts";
 
-/** @param profiles the profiles of the enabled CLIs */
+/**
+ * Checks the bridge of this Neovim.
+ * @param profiles the profiles of the enabled CLIs
+ */
 export async function checkBridge(
   { bridge, pid }: Facts,
   profiles: readonly Profile[],
@@ -85,7 +88,10 @@ async function checkListener(findings: Findings, { port }: Bridge): Promise<void
     findings.error(`127.0.0.1:${port} answers ${answer ?? "nothing"}`, ":GeminiRestart, then see :GeminiLog");
 }
 
-/** @param wanted the process that a CLI in `:terminal` takes for its editor */
+/**
+ * Checks a discovery file of this Neovim.
+ * @param wanted process id that a CLI in `:terminal` takes for its editor
+ */
 function checkFile(findings: Findings, file: AnnouncedEditor, bridge: Bridge, wanted: number): void {
   const { path, mode, uid, content, pid } = file;
   const isPrivate = platform.isPrivate(mode);
@@ -105,7 +111,7 @@ function checkFile(findings: Findings, file: AnnouncedEditor, bridge: Bridge, wa
     );
 }
 
-/** Checks the environment of Neovim, which the doctor has inherited. */
+/** Checks the environment variables of Neovim. The doctor has inherited them. */
 function checkEnvironment(findings: Findings, { env }: Profile, { port }: Bridge): void {
   const named = process.env[`${env}SERVER_PORT`];
   if (named === String(port)) findings.ok(`New terminals get the variables ${env}*`);

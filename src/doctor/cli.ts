@@ -12,7 +12,10 @@ import { checkSocket } from "./socket-connection.ts";
 
 type Subject = Searcher & Omit<ModeSources, "files">;
 
-/** @param bridge the bridge of this Neovim. Undefined if the doctor runs in a shell: the CLI may then use any editor */
+/**
+ * Checks one CLI.
+ * @param bridge the bridge of this Neovim. Undefined if the doctor runs in a shell: the CLI may then use any editor
+ */
 export function checkCli(findings: Findings, subject: Subject, bridge: Bridge | undefined): void {
   const { profile, env, cwd } = subject;
   const files = readSettings(profile, env, cwd);
@@ -57,7 +60,7 @@ function checkIdeMode(
   else {
     if (name === "gemini" && bridge?.connection !== undefined)
       findings.info(`asks before it connects: ${bridge.connection}`);
-    // Tells the user what to answer, because the other answer would run `/ide install`, which does not support Neovim.
+    // Names the answer to choose, because the other answer would run `/ide install`, which does not support Neovim.
     findings.error(
       "IDE mode is off (default)",
       `answer ${answer} when it asks whether to connect, then type \`/ide enable\` in it, once`,

@@ -5,16 +5,19 @@ import type { Section } from "./contract.ts";
 import { type Findings, section } from "./findings.ts";
 
 export interface Machine {
-  /** Path of the file by which CLIs recognize a container. Undefined if there is no such file. */
+  /** Path of the file by which CLIs recognize a container; undefined outside a container. */
   readonly mark: string | undefined;
-  /** Kernel release: `os.release()`. */
+  /** Kernel release, as from `os.release()`. */
   readonly release: string;
   readonly env: Variables;
   /** Path of Gemini CLI. */
   readonly program: string | undefined;
 }
 
-/** @returns undefined for a machine that is neither a container nor WSL */
+/**
+ * Explains the network of a container or of WSL.
+ * @returns undefined for a machine that is neither a container nor WSL
+ */
 export function checkMachine(machine: Machine): Section | undefined {
   const findings = section("This machine");
   if (machine.mark !== undefined) explainContainer(findings, machine);
@@ -36,7 +39,10 @@ function explainContainer(findings: Findings, { mark, env }: Machine): void {
   );
 }
 
-/** Must not be called in a container: its kernel may be that of WSL. */
+/**
+ * Recognizes WSL by the kernel's name. Must not be called in a container, because a container on WSL has the same
+ * kernel.
+ */
 function isWsl({ release, env }: Machine): boolean {
   return /microsoft/i.test(release) || Boolean(env["WSL_DISTRO_NAME"]);
 }

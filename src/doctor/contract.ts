@@ -9,12 +9,12 @@ import { list } from "../contract/list.ts";
 /** The bridge: the fields of `Status` that the doctor needs. */
 const Bridge = z.object({
   state: z.enum(["starting", "running", "stopping", "stopped"]),
-  /** The reason, if the bridge failed. */
+  /** Reason why the bridge failed, if it failed. */
   error: z.string().optional(),
   port: z.int().default(0),
-  /** Process id of the host. */
+  /** Process id of the Node host. */
   pid: z.int().default(0),
-  /** Paths of the discovery files. If Gemini CLI is enabled, its file is the first. */
+  /** Paths of the discovery files. The file of Gemini CLI is the first, if this CLI is enabled. */
   discoveryFiles: list(z.string()).default([]),
   workspace: list(z.string()).default([]),
   clients: list(
@@ -27,16 +27,16 @@ const Bridge = z.object({
       hooks: z.boolean().default(false),
     }),
   ).default([]),
-  /** Clients whose models can call Neovim's tools. `name` is the name that the client reports. */
+  /** Clients whose models can call Neovim's tools. `name` is the name that the client itself reports. */
   toolClients: list(z.object({ name: z.string(), version: z.string() })).default([]),
-  /** Identifies the build of the running host. */
+  /** Identifies the build of the running Node host. */
   build: z.string().optional(),
-  /** Why a CLI in a terminal of this Neovim asks before it connects. Undefined if it does not ask. */
+  /** Reason why a CLI in a terminal of this Neovim asks before it connects. Undefined if the CLI does not ask. */
   connection: z.string().optional(),
 });
 export type Bridge = z.infer<typeof Bridge>;
 
-/** The remote plugin of `host = "shared"`. */
+/** State of the remote plugin, which the option `host = "shared"` needs. */
 const RemotePlugin = z.object({
   /** Whether the plugin is registered in this Neovim. */
   isRegistered: z.boolean(),
@@ -49,12 +49,12 @@ const RemotePlugin = z.object({
 });
 export type RemotePlugin = z.infer<typeof RemotePlugin>;
 
-/** The gate of a CLI. */
+/** The gate of a CLI: whether the CLI must ask before every edit. */
 const Gate = z.object({
   /** Name of the profile. */
   cli: z.string(),
   isOn: z.boolean(),
-  /** Whether every connected CLI of the profile obeys the gate. */
+  /** Whether every connected CLI of the profile asks when the gate is on. */
   isObeyed: z.boolean(),
   /** Whether `:GeminiGate on` would fail, because no connected CLI would ask before an edit. */
   isRefused: z.boolean(),
@@ -74,13 +74,13 @@ export const Facts = z.object({
   /** The last lines of each of Neovim's terminals, and the process id of the program in it. */
   terminals: list(z.object({ pid: z.int(), lines: z.array(z.string()) })).default([]),
   gates: list(Gate).default([]),
-  /** Only with `host = "shared"`. */
+  /** State of the remote plugin; only with `host = "shared"`. */
   remotePlugin: RemotePlugin.optional(),
   bridge: Bridge,
 });
 export type Facts = z.infer<typeof Facts>;
 
-/** A finding in one line, with advice. */
+/** A finding in one line, with advice for the user. */
 export interface Item {
   level: "ok" | "info" | "warn" | "error";
   text: string;

@@ -1,4 +1,4 @@
-/** Checks the editors that are announced on this machine. */
+/** Checks the editors whose discovery files are on this machine. */
 import type { AnnouncedEditor } from "../profiles/announced-editors.ts";
 import { isLeftover } from "../profiles/leftover-files.ts";
 import type { Section } from "./contract.ts";
@@ -10,7 +10,7 @@ export function describeEditor({ content, pid, port }: AnnouncedEditor): string 
   return `${content?.ideInfo?.displayName ?? "an editor"}, process ${pid}, port ${port}`;
 }
 
-/** Checks all announced editors, for a doctor that runs in a shell. */
+/** Checks all editors with discovery files, for a doctor that runs in a shell. */
 export async function checkEditors(editors: readonly AnnouncedEditor[], directory: string): Promise<Section> {
   const findings = section("Editors");
   if (editors.length === 0)
@@ -30,13 +30,13 @@ export async function checkEditors(editors: readonly AnnouncedEditor[], director
   return findings;
 }
 
-/** Lists the announced editors other than this Neovim. */
+/** Lists the editors with discovery files, except this Neovim. */
 export async function checkOthers(findings: Findings, others: readonly AnnouncedEditor[]): Promise<void> {
   for (const { pid, port } of await withoutLeftovers(findings, others))
     findings.info(`Another editor is announced: process ${pid}, port ${port}`);
 }
 
-/** Reports the discovery files of dead editors. @returns the living editors */
+/** Reports the discovery files of dead editors. @returns the editors that are running */
 async function withoutLeftovers(
   findings: Findings,
   editors: readonly AnnouncedEditor[],

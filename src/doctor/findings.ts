@@ -23,7 +23,7 @@ export function section(title: string): Findings {
   };
 }
 
-/** Replaces control characters: paths and command lines are untrusted and must not control a terminal. */
+/** Replaces control characters. Paths and command lines are untrusted, and must not control a terminal. */
 function plain(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are replaced
   return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, "?");

@@ -1,5 +1,6 @@
 /**
- * Checks whether Gemini CLI finds the bridge and can connect. Tests the same conditions as the CLI, in the same order.
+ * Checks whether Gemini CLI finds the bridge and can connect. Tests the same conditions as Gemini CLI, in the same
+ * order.
  */
 import { basename, delimiter, dirname } from "node:path";
 import {
@@ -18,17 +19,20 @@ import type { Bridge } from "./contract.ts";
 import { describeEditor } from "./editors.ts";
 import type { Findings } from "./findings.ts";
 
-/** A running CLI, or a CLI that could be started. */
+/** A running CLI, or a CLI that the user could start. */
 export interface Searcher {
   readonly env: Variables;
   readonly cwd: string;
-  /** The process that the CLI takes for its editor. Always set if the CLI is running or is Gemini CLI. */
+  /** Process id that the CLI takes for its editor. Always set for a running CLI and for Gemini CLI. */
   readonly idePid?: number;
 }
 
 const PROXIES = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY"];
 
-/** @param bridge the bridge of this Neovim. Undefined if the doctor runs in a shell: the CLI may then use any editor */
+/**
+ * Checks the connection of Gemini CLI.
+ * @param bridge the bridge of this Neovim. Undefined if the doctor runs in a shell: the CLI may then use any editor
+ */
 export function checkConnection(findings: Findings, subject: Searcher, bridge: Bridge | undefined): void {
   const looks = platform.temporaryDirectory(subject.env);
   const choice = findEditor(subject, subject.idePid ?? 0);
@@ -51,7 +55,7 @@ function checkDirectory(findings: Findings, looks: string, announced: string): b
   return isSame;
 }
 
-/** Returns the temporary directory in which a bridge announces itself to Gemini CLI. */
+/** Returns the temporary directory that contains the bridge's discovery file for Gemini CLI. */
 export function directoryOf({ discoveryFiles }: Bridge): string {
   const path = discoveryFiles.find((each) => readFileName(GEMINI, basename(each)) !== undefined) ?? "";
   return dirname(dirname(dirname(path)));

@@ -9,7 +9,10 @@ import type { Facts, RemotePlugin, Section } from "./contract.ts";
 import { checkExtension } from "./extension.ts";
 import { type Findings, section } from "./findings.ts";
 
-/** @param gemini the profile of Gemini CLI, if it is enabled */
+/**
+ * Checks the requirements of the plugin.
+ * @param gemini the profile of Gemini CLI, if this CLI is enabled
+ */
 export function checkInstallation(
   facts: Facts | undefined,
   table: ProcessTable,

@@ -18,7 +18,10 @@ const Announced = z.union([
 
 type OtherCli = Searcher & { readonly profile: Profile };
 
-/** @param bridge the bridge of this Neovim. Undefined if the doctor runs in a shell: the CLI may then use any editor */
+/**
+ * Checks whether the CLI finds the editor.
+ * @param bridge the bridge of this Neovim. Undefined if the doctor runs in a shell: the CLI may then use any editor
+ */
 export function checkOtherConnection(
   findings: Findings,
   subject: OtherCli,
@@ -66,11 +69,14 @@ function rootsIn(path: string): string[] {
       ? Roots.parse(JSON.parse(workspacePath))
       : workspacePath.split(delimiter);
   } catch {
-    return []; // not a file of this plugin
+    return []; // not a discovery file of this plugin
   }
 }
 
-/** Finds the discovery file of a profile. Compares directories, too, because profiles may use the same file name. */
+/**
+ * Finds the discovery file of a profile. Compares the directories as well, because two profiles may use the same file
+ * name.
+ */
 export function announcedFile(profile: Profile, { discoveryFiles, port }: Bridge): string | undefined {
   const place = realExisting(directoryOf(profile, process.env));
   return discoveryFiles.find(
@@ -82,7 +88,10 @@ export function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
-/** @param announced the process id in the name of the discovery file */
+/**
+ * Checks whether the CLI takes the right process for its editor.
+ * @param announced the process id in the name of the discovery file
+ */
 function checkProcess(
   findings: Findings,
   { profile, env, idePid }: OtherCli,

@@ -3,12 +3,12 @@ import { connect } from "node:net";
 
 const ANSWER_TIMEOUT_MS = 2000;
 
-/** Maximum length of the first line of the answer (characters). */
+/** Maximum length of the first line of an answer (characters). */
 const MAX_LINE_LENGTH = 1000;
 
 /**
- * Sends a request to a local port. The default request has no token.
- * @returns the first line of the answer, or undefined if there is no answer
+ * Sends a request to a local port. The default request contains no token.
+ * @returns the first line of the answer, or undefined without an answer
  */
 export function answerOf(
   port: number,
@@ -36,7 +36,7 @@ export function answerOf(
   });
 }
 
-/** Whether this answer to a request without a token comes from a bridge: a bridge answers such a request with 401. */
+/** Recognizes a bridge by its answer to a request without a token: the status is 401. */
 export function isBridge(answer: string | undefined): boolean {
   return answer?.includes(" 401") ?? false;
 }

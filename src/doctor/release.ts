@@ -1,4 +1,4 @@
-/** Determines the release of Gemini CLI, and checks it. */
+/** Determines and checks the release of Gemini CLI. */
 import { realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import * as z from "zod";
@@ -6,11 +6,11 @@ import { run } from "../system/program.ts";
 import { readSmallFile } from "../system/small-file.ts";
 import type { Findings } from "./findings.ts";
 
-/** The oldest and the newest release that test/compat runs. */
+/** OLDEST and NEWEST: the range of Gemini CLI's releases that test/compat runs. */
 export const OLDEST = "0.7.0";
 export const NEWEST = "0.61.0";
 
-/** Timeout for `--version`. */
+/** Timeout for running `gemini --version` (ms). */
 const TIMEOUT_MS = 10_000;
 
 const Package = z.object({ name: z.literal("@google/gemini-cli"), version: z.string() });
@@ -52,7 +52,7 @@ function packageVersion(path: string): string | undefined {
       if (directory === dirname(directory)) return undefined;
     }
   } catch {
-    return undefined; // another package, or none
+    return undefined; // not Gemini CLI's package, or no package
   }
 }
 

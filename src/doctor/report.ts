@@ -15,7 +15,8 @@ import { checkRunning, listRunning } from "./running-clis.ts";
 import { checkOtherStartable, checkStartable } from "./startable-clis.ts";
 
 /**
- * @param facts about the Neovim that runs the doctor; undefined if it runs in a shell
+ * Runs the checks.
+ * @param facts about the Neovim that runs the doctor; undefined if the doctor runs in a shell
  * @param pid process id of a running CLI that is examined in detail
  */
 export async function examine(

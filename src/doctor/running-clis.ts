@@ -1,4 +1,4 @@
-/** Lists all running CLIs, and examines one CLI in detail. */
+/** Lists all running CLIs, or examines one CLI in detail. */
 import { announcedEditors, idePidOf } from "../profiles/announced-editors.ts";
 import { GEMINI, type Profile } from "../profiles/profiles.ts";
 import { platform } from "../system/platform.ts";
@@ -13,11 +13,12 @@ import { checkRelease, releaseOfCommand } from "./release.ts";
 /** The Neovim or shell that runs the doctor. */
 interface Asker {
   readonly bridge: Bridge | undefined;
-  /** The command that examines one CLI. The CLI's process id must be appended to it. */
+  /** Command that examines a CLI in detail, without the CLI's process id at its end. */
   readonly command: string;
   readonly profiles: readonly Profile[];
   /**
-   * The last lines of each of Neovim's terminals. `pid` is the terminal's program: a CLI or, for example, its shell.
+   * Last lines of each of Neovim's terminals. `pid` is the program in the terminal: a CLI or, for example, the shell in
+   * which the CLI runs.
    */
   readonly terminals: Facts["terminals"];
   readonly gates: Facts["gates"] | undefined;
@@ -74,7 +75,7 @@ export async function checkRunning(table: ProcessTable, pid: number, asker: Aske
   return findings;
 }
 
-/** Describes the editor to which a CLI or one of its child processes is connected. */
+/** Describes the editor to which a CLI is connected, directly or through a child process of the CLI. */
 async function connectedTo(
   table: ProcessTable,
   pid: number,
@@ -98,14 +99,17 @@ async function connectedTo(
 }
 
 /**
- * Advice for a CLI that connects by WebSocket. If the bridge was down for too long, such a CLI never uses its token
- * again.
+ * Advice for a CLI that connects by WebSocket. Such a CLI never uses its token again after the bridge was down for too
+ * long.
  */
 const SOCKET_ADVICE =
   "type `/ide` in it; if it cannot connect, it has given up after an outage: :GeminiStop, wait 20 seconds, :GeminiStart " +
   "for a new token, then `/ide` again";
 
-/** @param seconds how long the CLI has been running */
+/**
+ * Advises how to connect a running CLI.
+ * @param seconds how long the CLI has been running
+ */
 function adviseToConnect(
   findings: Findings,
   table: ProcessTable,
@@ -118,8 +122,8 @@ function adviseToConnect(
   const isTooLate = host !== undefined && seconds > host.seconds;
   findings.warn(
     `The CLI is not connected to ${bridge ? "this Neovim" : "any editor"}`,
-    // The advice depends on whether the CLI or the bridge started first, because a CLI looks for its editor only at its
-    // start.
+    // A CLI looks for its editor only at its start. Therefore, the advice depends on whether the CLI or the bridge
+    // started first.
     socket?.variable !== undefined
       ? SOCKET_ADVICE
       : socket

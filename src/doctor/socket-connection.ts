@@ -22,10 +22,7 @@ const HANDSHAKE = {
 
 const Lock = z.object({ authToken: z.string().regex(/^[\w-]+$/) });
 
-/**
- * Checks that the bridge accepts the token in the bridge's lock file, because another program may have replaced the
- * file.
- */
+/** Checks that the bridge accepts the token in the lock file. Another program may have replaced the lock file. */
 export async function checkToken(findings: Findings, profile: Profile, bridge: Bridge): Promise<void> {
   const path = announcedFile(profile, bridge);
   if (path === undefined || bridge.state !== "running") return;
@@ -40,10 +37,13 @@ export async function checkToken(findings: Findings, profile: Profile, bridge: B
     );
 }
 
-/** The state file of the CLI. The CLI stores in it what the user has chosen in menus. */
+/** The state file of a CLI, with the user's choices in the CLI's menus. */
 const State = z.object({ diffTool: z.string().optional().catch(undefined) });
 
-/** @param bridge the bridge of this Neovim. Undefined if the doctor runs in a shell: the CLI may then use any editor */
+/**
+ * Checks the WebSocket connection of a CLI.
+ * @param bridge the bridge of this Neovim. Undefined if the doctor runs in a shell: the CLI may then use any editor
+ */
 export function checkSocket(
   findings: Findings,
   { profile, env }: Searcher & { readonly profile: Profile },
@@ -64,8 +64,8 @@ export function checkSocket(
 }
 
 /**
- * Returns the path of the CLI's state file. It is in the settings folder if a variable names that folder, otherwise
- * beside the folder.
+ * Returns the path of the CLI's state file. If a variable names the settings folder, the state file is in this folder,
+ * otherwise beside it.
  */
 function statePath({ settings }: Profile, env: Searcher["env"]): string {
   const folder = dirname(expand(settings.files[0] ?? "", env));

@@ -1,4 +1,4 @@
-/** Checks the CLIs that could be started now. */
+/** Checks the installed CLIs that the user could start. */
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { expand } from "../profiles/discovery-paths.ts";
@@ -13,7 +13,10 @@ import { type Findings, section } from "./findings.ts";
 import { checkRelease, releaseOfProgram } from "./release.ts";
 import { checkToken } from "./socket-connection.ts";
 
-/** Checks Gemini CLI as it would start in a `:terminal` of Neovim or, without `facts`, in this shell. */
+/**
+ * Checks Gemini CLI as it would start in a `:terminal` of Neovim. Without `facts`, checks it as it would start in this
+ * shell.
+ */
 export async function checkStartable(
   profile: Profile,
   facts: Facts | undefined,
@@ -32,7 +35,7 @@ export async function checkStartable(
 }
 
 /**
- * Checks another CLI as `:Gemini cli=…` would start it or, without `facts`, as this shell would start it.
+ * Checks another CLI as `:Gemini cli=…` would start it. Without `facts`, checks it as this shell would start it.
  * @returns undefined if the CLI is not installed
  */
 export async function checkOtherStartable(
