@@ -135,8 +135,8 @@ t.test("an invalid entry of the option clis is reported and does not affect the 
       /clis\.qwen has no field colour; the fields are args, cmd, directory, env/,
     ],
     ['{ ["../x"] = { like = "qwen" } }', /clis\.\.\.\/x is not a valid name: use letters, digits, - and _/],
-    ['{ "qwen" }', /^option clis must be a table with a table or false for each CLI/],
-    ["false", /^option clis must be a table with a table or false for each CLI/],
+    ['{ "qwen" }', /^option clis must be a table of CLIs by name/],
+    ["false", /^option clis must be a table of CLIs by name/],
   ];
   const set = "return require('gemini-bridge.config').set";
   const names = `return vim.tbl_map(function(cli) return cli.name end, require('gemini-bridge.config.clis').all())`;

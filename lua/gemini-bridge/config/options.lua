@@ -55,8 +55,8 @@ return {
   stable(
     "host",
     "private",
-    'Where the Node part runs: in its own process ("private"), or in the standard Node host ("shared"), which needs '
-      .. "|:UpdateRemotePlugins|.",
+    'Where the bridge runs: in its own Node process ("private"), or in Neovim\'s standard Node host ("shared"), which '
+      .. "needs |:UpdateRemotePlugins|.",
     one_of("private", "shared")
   ),
   stable("node", "node", "The Node program for the private host, version 20 or later.", a("string")),
@@ -89,7 +89,7 @@ return {
     {},
     "Changes the settings of a CLI, adds a CLI, or disables a CLI (false). See |gemini-bridge-clis|.",
     cli_option.check,
-    "a table with a table or false for each CLI, as in |gemini-bridge-clis|",
+    "a table of CLIs by name",
     cli_option.sort_out
   ),
   stable(
@@ -125,7 +125,7 @@ return {
   stable(
     "workspace",
     {},
-    "Further directories of the workspace, which always contains Neovim's current directories. "
+    "Directories that belong to the workspace in addition to Neovim's current directories. "
       .. "See |gemini-bridge-workspace|.",
     any(checks.strings, (a("function"))),
     "a list of directories, or a function that returns such a list"
@@ -150,6 +150,13 @@ return {
     "Whether `:w`, `:wq` and similar commands accept a proposal. If false, only |:GeminiAccept| does.",
     a("boolean")
   ),
+  stable(
+    "diff.winbar",
+    true,
+    "Show file, hunks and keys above the windows of a review, and of the pages of |:GeminiChanges| and "
+      .. "|:GeminiHistory|.",
+    a("boolean")
+  ),
   experimental(
     "gate",
     false,
@@ -161,15 +168,8 @@ return {
   stable(
     "notify.desktop",
     false,
-    "Show a desktop notification through the terminal (OSC 9) when an agent waits for you or has finished, while "
-      .. "Neovim is not focused.",
-    a("boolean")
-  ),
-  stable(
-    "diff.winbar",
-    true,
-    "Show file, hunks and keys above the windows of a review, and of the pages of |:GeminiChanges| and "
-      .. "|:GeminiHistory|.",
+    "While Neovim is not focused, show a desktop notification when an agent waits for you or has finished. The "
+      .. "terminal must support OSC 9.",
     a("boolean")
   ),
   experimental(
@@ -204,7 +204,7 @@ return {
       "*.generated.*",
       "__generated__/",
     },
-    "Patterns, as in a `.gitignore`, of generated files, which are folded on the page of |:GeminiChanges|.",
+    "Patterns, as in a `.gitignore`, of generated files. The page of |:GeminiChanges| folds these files.",
     checks.strings,
     "a list of patterns"
   ),
@@ -269,7 +269,7 @@ return {
   experimental(
     "terminal.connect",
     true,
-    "Connect Gemini CLI without asking when it starts in a terminal of Neovim, unless its own settings say otherwise. "
+    "Connect each Gemini CLI in a terminal of Neovim without asking, unless the settings of the CLI say otherwise. "
       .. "See |gemini-bridge-connect|.",
     a("boolean")
   ),
@@ -342,7 +342,7 @@ return {
   experimental(
     "tools.trust",
     false,
-    "Let Gemini CLI call read-only tools without asking, in Neovim's terminals. This works only if root runs the CLI. "
+    "Let Gemini CLI in Neovim's terminals call read-only tools without asking. This works only if root runs the CLI. "
       .. "Other users can add the plugin's extension/read-only.toml to the CLI's setting `policyPaths`.",
     a("boolean")
   ),

@@ -4,14 +4,14 @@
 
 ---@class gemini_bridge.Config
 ---@field autostart? "idle"|boolean When to start the bridge: when Neovim starts (true), a second after that ("idle"), or only when :GeminiStart or :Gemini is used (false).
----@field host? "private"|"shared" Where the Node part runs: in its own process ("private"), or in the standard Node host ("shared"), which needs :UpdateRemotePlugins.
+---@field host? "private"|"shared" Where the bridge runs: in its own Node process ("private"), or in Neovim's standard Node host ("shared"), which needs :UpdateRemotePlugins.
 ---@field node? string The Node program for the private host, version 20 or later.
 ---@field server? gemini_bridge.Config.server
 ---@field log? gemini_bridge.Config.log
 ---@field clis? any Changes the settings of a CLI, adds a CLI, or disables a CLI (false). See gemini-bridge-clis. Experimental.
 ---@field extension? "ask"|"auto"|false Whether :Gemini installs the extension in a CLI whose edits cannot be tracked without it: after asking you ("ask"), without asking ("auto"), or never (false). See gemini-bridge-extension.
 ---@field context? gemini_bridge.Config.context
----@field workspace? string[]|function Further directories of the workspace, which always contains Neovim's current directories. See gemini-bridge-workspace.
+---@field workspace? string[]|function Directories that belong to the workspace in addition to Neovim's current directories. See gemini-bridge-workspace.
 ---@field trust? boolean|function Whether the CLI may trust the workspace. Unset: the CLI's own folder trust decides. See gemini-bridge-trust.
 ---@field diff? gemini_bridge.Config.diff
 ---@field gate? boolean|any Make every connected Gemini CLI and Claude Code ask before each edit, in every approval mode. A table sets this for single CLIs: { claude = true }. See gemini-bridge-gate. Experimental.
@@ -40,11 +40,11 @@
 ---@field keys? gemini_bridge.Config.diff.keys
 
 ---@class gemini_bridge.Config.notify
----@field desktop? boolean Show a desktop notification through the terminal (OSC 9) when an agent waits for you or has finished, while Neovim is not focused.
+---@field desktop? boolean While Neovim is not focused, show a desktop notification when an agent waits for you or has finished. The terminal must support OSC 9.
 
 ---@class gemini_bridge.Config.changes
 ---@field tell_agent? boolean Tell the agent with its next prompt, once, which of its changes you have undone. See gemini-bridge-tell-agent. Experimental.
----@field generated? string[] Patterns, as in a `.gitignore`, of generated files, which are folded on the page of :GeminiChanges. Experimental.
+---@field generated? string[] Patterns, as in a `.gitignore`, of generated files. The page of :GeminiChanges folds these files. Experimental.
 ---@field keys? gemini_bridge.Config.changes.keys
 
 ---@class gemini_bridge.Config.changes.keys
@@ -76,7 +76,7 @@
 ---@class gemini_bridge.Config.terminal
 ---@field cli? string Name of the CLI that :Gemini runs: one of gemini-bridge-clis.
 ---@field cmd? string[] Program and arguments that :Gemini runs for the CLI of `terminal.cli`. Unset: the usual program, such as { "gemini" }.
----@field connect? boolean Connect Gemini CLI without asking when it starts in a terminal of Neovim, unless its own settings say otherwise. See gemini-bridge-connect. Experimental.
+---@field connect? boolean Connect each Gemini CLI in a terminal of Neovim without asking, unless the settings of the CLI say otherwise. See gemini-bridge-connect. Experimental.
 ---@field reconnect? boolean Reconnect the CLIs in terminals of Neovim after the bridge has crashed or was stopped for more than a second: type `/ide enable` into each CLI that shows "Disconnected" and has an empty prompt. Experimental.
 ---@field position? "right"|"left"|"top"|"bottom"|"float"|"tab" Where :Gemini opens its window.
 ---@field size? number Width of the window, or its height at the top or bottom. A number below 1 is a share of the editor's size, other numbers are columns or lines. Unset: 0.4 at a side, 0.3 at the top or bottom, 0.8 for a float.
@@ -87,7 +87,7 @@
 
 ---@class gemini_bridge.Config.tools
 ---@field offered? string[] Names of the tools that are offered to the model. Unset: all. See gemini-bridge-tools. Experimental.
----@field trust? boolean Let Gemini CLI call read-only tools without asking, in Neovim's terminals. This works only if root runs the CLI. Other users can add the plugin's extension/read-only.toml to the CLI's setting `policyPaths`. Experimental.
+---@field trust? boolean Let Gemini CLI in Neovim's terminals call read-only tools without asking. This works only if root runs the CLI. Other users can add the plugin's extension/read-only.toml to the CLI's setting `policyPaths`. Experimental.
 ---@field max_items? integer Maximum number of diagnostics, places or symbols in one answer to the model. Experimental.
 ---@field max_text? integer Maximum length of the text in one answer to the model (UTF-16 units). Experimental.
 ---@field timeout? integer Timeout for language servers when the model asks (milliseconds). Experimental.
