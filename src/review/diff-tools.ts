@@ -10,20 +10,20 @@ import { disk, fileSystem } from "../system/disk.ts";
 
 export interface DiffTools {
   /**
-   * Shows the proposal.
+   * Shows a proposed text in Neovim.
    * @param name identifies the review in the session. Default: the path
-   * @throws {Refusal} if it cannot be shown
+   * @throws {Refusal} if the text cannot be shown
    */
   openDiff(request: OpenDiffRequest, name?: string): Promise<void>;
   /**
-   * Closes a review because the user has accepted the proposal in the CLI's terminal.
-   * @returns the content of the proposal
-   * @throws {Refusal} if there is no such review
+   * Closes a review because the user has accepted the proposed text in the CLI's terminal.
+   * @returns the proposed text, including the user's edits
+   * @throws {Refusal} if no such review is open
    */
   closeDiff(name: string): Promise<string>;
 }
 
-/** Returns the tools with an `openDiff` that first checks the path. */
+/** Wraps tools, so that `openDiff` checks the path first. */
 export function checkedTools<T extends DiffTools>(diffs: T): T {
   return {
     ...diffs,
@@ -41,7 +41,7 @@ export function registerTools(server: McpServer, diffs: DiffTools, log: Log): vo
     try {
       return { content: await run() };
     } catch (error) {
-      // The details of an internal error go only to the log, not to the client.
+      // Logs the details of an internal error, but hides them from the client.
       if (error instanceof Refusal) log.info("a tool was refused:", error.message);
       else log.error("a tool failed:", error);
       return { isError: true, content: [{ type: "text", text: sentence(error) }] };
@@ -69,7 +69,7 @@ export function registerTools(server: McpServer, diffs: DiffTools, log: Log): vo
     ({ filePath }) =>
       answer(async () => {
         checkLength(filePath);
-        // The specification demands the plain content as the answer, but Gemini CLI understands only this JSON.
+        // The companion specification requires the plain content as the answer. Gemini CLI understands only this JSON.
         const content = await closeDiff(filePath);
         return [{ type: "text", text: JSON.stringify({ content }) }];
       }),
@@ -95,7 +95,7 @@ async function checkFile(filePath: string): Promise<void> {
   if (problem) throw new Refusal(`${problem}: ${filePath}`);
 }
 
-/** @throws {Refusal} whose message leaves out the path, because the path may be very long */
+/** @throws {Refusal} for a path that is too long. The message leaves out this path */
 function checkLength(filePath: string): void {
   if (filePath.length > MAX_PATH_LENGTH) throw new Refusal("filePath is too long");
 }

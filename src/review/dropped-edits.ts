@@ -1,25 +1,26 @@
 /**
- * Detects that a CLI has dropped the user's edits. Qwen Code 0.24.4 asks for the edited text when the user says "yes"
- * in its terminal, but writes the original proposal. The file on disk shows which text a CLI has written.
+ * Detects that a CLI has dropped the user's edits of a proposed text. Qwen Code 0.24.4 asks for the edited text when
+ * the user says "yes" in its terminal, but then writes the original proposal. The file on disk shows which text was
+ * written.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { hashOfPlain, readDiskText, readVersion } from "../system/disk-text.ts";
 
-/** Interval and timeout for polling the file. The CLI writes the file soon after the user has answered. */
+/** Interval and timeout for polling the file. The CLI writes the file soon after the user's answer. */
 const INTERVAL_MS = 100;
 const TIMEOUT_MS = 10_000;
 
 interface ClosedReview {
   filePath: string;
-  /** The proposal, with the user's edits if there are any. */
+  /** Proposed text, including the user's edits. */
   content: string;
-  /** Hash of the original proposal, see {@link hashOfPlain}. */
+  /** Hash of the originally proposed text, see {@link hashOfPlain}. */
   proposed: string;
 }
 
 /**
  * Waits until the CLI has written the file.
- * @returns whether the CLI wrote the original proposal although the user had edited it
+ * @returns true if the CLI has written the original proposal instead of the text that the user edited
  */
 export async function areDropped(
   { filePath, content, proposed }: ClosedReview,

@@ -25,46 +25,52 @@ import { createReviewedFiles } from "./reviewed-files.ts";
 import { createStaleness } from "./staleness.ts";
 import { createAcceptedTextWriter } from "./write-accepted-text.ts";
 
-/** Session id of reviews that the bridge opens itself. */
+/** Session id of reviews that the bridge opens itself, without a CLI. */
 const OWN_SESSION = "";
 
 /** Timeout for reading the file before `openDiff` is answered. */
 const READ_TIMEOUT_MS = 1_000;
 
-/** The reviews of one client. */
+/** Functions for the reviews of one client. */
 interface ClientReviews extends DiffTools {
   /**
-   * Closes a review, if it is open, and keeps the user's edits.
+   * Closes an open review, and keeps the user's edits.
    * @param reason `answered`: the user has answered in the CLI's terminal; `cancelled`: the CLI has cancelled the
    * review
    */
   dismiss(name: string, reason: "answered" | "cancelled"): Promise<void>;
-  /** Closes all reviews of the client, because the user has answered in its terminal. @returns their number */
+  /**
+   * Closes all reviews of the client, because the user has answered in the CLI's terminal. @returns the number of
+   * reviews
+   */
   dismissAll(): Promise<number>;
 }
 
 export interface Reviews {
-  /** Returns the tools of a session. */
+  /** Returns the review functions for a client's session. */
   tools(client: Pick<Client, "id" | "info">): ClientReviews;
   /**
-   * Opens a review for which no CLI waits. The host writes the accepted text.
-   * @param signal aborted to close the review; ignored if another proposal has replaced this one
-   * @returns the outcome, as soon as the user has decided
+   * Opens a review that no CLI has asked for. The host process writes the accepted text.
+   * @param signal aborted to close the review; ignored after another text has replaced this one
+   * @returns the outcome, when the user has decided
    * @throws {Refusal} if the review cannot be shown
    */
   propose(cli: string, filePath: string, newContent: string, signal: AbortSignal): Promise<ReviewOutcome>;
-  /** Whether a review waits for the user. */
+  /** Returns whether a review waits for the user. */
   isPending(): boolean;
   /** Closes the reviews of an ended session. */
   abandon(client: Pick<Client, "id">): void;
-  /** Continues the reviews of an earlier host. Must be called after Lua has sent the user's decisions on them. */
+  /**
+   * Continues the reviews from before a restart of the host process. Must be called after Lua has sent the user's
+   * decisions on these reviews.
+   */
   resume(): void;
   /** Stops watching files. Idempotent. */
   close(): void;
   readonly handlers: Pick<EventHandlers, "diff_accepted" | "diff_rejected" | "original_changed">;
 }
 
-/** The names by which messages refer to a client and to its CLI. */
+/** Names for messages: the name of a client, and the name of its CLI. */
 interface Names {
   client: string;
   label: string;
@@ -72,7 +78,7 @@ interface Names {
 
 /** Records reviews in the history. */
 interface ReviewHistory {
-  /** Called when a review shows a proposal. @param original the file on disk at that moment */
+  /** Called when a review shows a proposed text. @param original the file on disk at that moment */
   proposed(
     id: number,
     cli: string,
@@ -80,15 +86,15 @@ interface ReviewHistory {
     newContent: string,
     original: Promise<Pick<DiskText, "bytes" | "version">>,
   ): Promise<void>;
-  /** Called when the user has decided. @param content absent for a rejection */
+  /** Called when the user has decided on a review. @param content the accepted text; absent for a rejection */
   decided(id: number, content: string | undefined): void;
   /** Called when a review has ended without a decision. */
   closed(id: number): void;
 }
 
 /**
- * A shown review. The promise of the outcome is wrapped in an object, so that async functions can return it without
- * waiting for the outcome.
+ * A review that Neovim shows. The promise of the outcome is wrapped in an object, because an async function that
+ * returned the promise itself would wait for the outcome.
  */
 type Shown = { review: Review; outcome: Promise<ReviewOutcome> };
 
@@ -98,21 +104,21 @@ interface ReviewsOptions {
   clients: Pick<ClientList, "get">;
   names: {
     nameOf(session: Pick<Client, "id" | "info">): Names;
-    /** @param cli the name of a profile */
+    /** @param cli name of a CLI profile */
     labelOf(cli: string): string;
   };
-  /** Highest review id in use. */
+  /** Highest review id that Neovim knows. */
   lastId: number;
-  /** Reviews of an earlier host. */
+  /** Reviews from before a restart of the host process. */
   earlier: readonly ReviewInfo[];
   /** Called when the user has decided on a review of a session. */
   decided: (sessionId: string, accepted: boolean) => void;
-  /** Stores the open reviews for a later host. Called when they have changed. */
+  /** Stores the open reviews for a restart of the host process. Called when these reviews have changed. */
   remember: (reviews: ReviewInfo[]) => void;
   /**
-   * Called when the user has accepted a proposal in Neovim, or has answered in the CLI's terminal. The call comes
+   * Called when the user has accepted a proposed text in Neovim, or has answered in the CLI's terminal. This call comes
    * before the CLI can react.
-   * @param hashes of all texts that the CLI may write now
+   * @param hashes hashes of all texts that the CLI may write now
    */
   agreed: (filePath: string, hashes: readonly string[]) => void;
   history: ReviewHistory;
@@ -133,7 +139,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
   });
 
   let remembered = table.infos();
-  /** Stores the open reviews, unless they are unchanged. */
+  /** Stores the open reviews if they have changed. */
   function remember(): void {
     const all = table.infos();
     if (!isDeepStrictEqual(all, remembered)) options.remember(all);
@@ -149,7 +155,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
   }
 
   /**
-   * Sends the user's decision to the client. If no CLI waits for the decision, writes the file.
+   * Sends the user's decision to the CLI. For a review of the bridge itself, writes the accepted text.
    * @param event undefined for a rejection
    */
   async function decide(id: number, event?: EventPayload<"diff_accepted">): Promise<void> {
@@ -166,10 +172,10 @@ export function createReviews(options: ReviewsOptions): Reviews {
     const isOwn = sessionId === OWN_SESSION;
     const delivery = isOwn ? undefined : client?.decide({ name, filePath, content });
     const writing = isOwn && content !== undefined ? write(filePath, content, event?.version) : undefined;
-    // No `await` between sending the decision and these calls: the CLI must not react to the decision before them.
+    // The next calls must follow without `await`, so that they run before the CLI can react to the decision.
     options.decided(sessionId, content !== undefined);
     options.history.decided(id, content);
-    // The CLI may write the text without its final line break.
+    // The CLI may write the text without the final line break.
     if (content !== undefined)
       options.agreed(filePath, [hashOfPlain(content), hashOfPlain(content.replace(/\n$/, ""))]);
     const problem = await writing;
@@ -180,15 +186,15 @@ export function createReviews(options: ReviewsOptions): Reviews {
     settle(id, delivered, filePath, problem);
   }
 
-  /** Returns the accepted text. If the user has not edited the proposal, Neovim sends only the id of its text. */
+  /** Returns the accepted text. For an unedited text, Neovim sends only the id of the text. */
   async function acceptedText(review: Review, event: EventPayload<"diff_accepted">): Promise<string> {
     if ("content" in event) return event.content;
     if (review.text?.id === event.textId) return review.text.content;
-    // This host does not have the text: an earlier host has crashed, or the text has just been replaced.
+    // The text is missing after a crash of the host process, and after another text has just replaced it.
     return (await bridge.call("decision_read", { id: review.id })).content;
   }
 
-  /** Shows the user's edits as a new review if the CLI has written the proposal without them. */
+  /** Shows the user's edits as a new review if the CLI has dropped them. */
   async function recover({ filePath, baseline, label }: Review, content: string): Promise<void> {
     if (!baseline || !(await areDropped({ filePath, content, proposed: baseline.proposed }, closing.signal)))
       return;
@@ -206,7 +212,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
 
   /**
    * Closes a review without an outcome.
-   * @throws if the user has just decided. The event with the decision arrives before this error.
+   * @throws if the user has just decided. The event with the decision arrives before this error
    */
   async function close(
     review: Review,
@@ -226,10 +232,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     }
   }
 
-  /**
-   * Closes a review whose client has disconnected, has cancelled it, or has got the user's answer in its terminal. Does
-   * nothing if the user has already decided in Neovim.
-   */
+  /** Closes a review that the CLI no longer needs. Does nothing if the user has already decided in Neovim. */
   async function abandon(review: Review, reason: "answered" | "cancelled" | "disconnected"): Promise<void> {
     if (review.state !== "open") return;
     try {
@@ -241,7 +244,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
 
   /**
    * Closes a review because the user has answered in the CLI's terminal. The answer is unknown. It may have been "yes",
-   * so the CLI is allowed to write the proposal.
+   * so the CLI may write the proposed text.
    */
   async function answered(review: Review): Promise<void> {
     if (review.baseline) options.agreed(review.filePath, [review.baseline.proposed]);
@@ -250,7 +253,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
 
   /**
    * Shows a proposed text in Neovim.
-   * @returns undefined if the user has meanwhile decided on the earlier text of the review
+   * @returns undefined if the user has just decided on the previous text of the review
    */
   async function present(review: Review, newContent: string, names: Names): Promise<Shown | undefined> {
     const { id, sessionId, filePath, text, tell } = review;
@@ -263,7 +266,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     const isPending = await shown.then(
       (answer) => answer.isPending,
       (error: unknown) => {
-        // Neovim still shows the earlier text, so the review keeps it.
+        // Neovim still shows the previous text, so the review keeps this text.
         Object.assign(review, { text, tell });
         throw error;
       },
@@ -273,13 +276,13 @@ export function createReviews(options: ReviewsOptions): Reviews {
       return undefined;
     }
     tell?.("replaced");
-    // Reads the file before `openDiff` is answered, because the client may change the file after that.
+    // Reads the file before answering `openDiff`, because the client may change the file after the answer.
     await Promise.race([Promise.all([original, noted]), delay(READ_TIMEOUT_MS, undefined, { ref: false })]);
     if (review.state === "open") void staleness.begin(review, original, newContent);
     return { review, outcome };
   }
 
-  /** Opens a review, or replaces the text of the session's open review with this name. */
+  /** Opens a review. If the session has an open review with this name, replaces its text. */
   async function show(
     sessionId: string,
     { filePath, newContent }: OpenDiffRequest,
@@ -292,7 +295,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     if (replaced) return replaced;
     if (sessionId !== OWN_SESSION && !clients.get(sessionId)) throw new Refusal("the session has ended");
     const review = table.add({ sessionId, name, filePath, label: names.label });
-    // Stores the review before it is shown, so that the next host knows it if this host crashes.
+    // Stores the review before Neovim shows it. A crash of the host process then does not lose the review.
     move(review, "open");
     try {
       const shown = await present(review, newContent, names);
@@ -317,7 +320,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
         if (!review) throw new Refusal(`no diff is open for ${name}`);
         const { filePath } = review;
         const content = await close(review, "cli");
-        // The CLI may write the edited text, the original proposal (dropping the edits), or nothing.
+        // The CLI may write the edited text, the original proposal without the edits, or nothing.
         const proposed = review.baseline ? [review.baseline.proposed] : [];
         options.agreed(filePath, [hashOfPlain(content), ...proposed]);
         void recover(review, content);
@@ -353,7 +356,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
         if (review.state !== "open") continue;
         files.follow(review.filePath);
         if (review.sessionId === OWN_SESSION || clients.get(review.sessionId)) staleness.resume(review);
-        // This client lost its connection when the earlier host ended.
+        // The client did not reconnect after a restart of the host process.
         else void abandon(review, "disconnected");
       }
     },

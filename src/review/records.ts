@@ -1,6 +1,6 @@
 /**
- * Defines the record of a review, and the table of all pending reviews. A record holds everything that the host knows
- * about one `openDiff`.
+ * Defines the record of a review, and the table of all pending reviews. A record holds all data about one call of
+ * `openDiff`.
  */
 import { randomUUID } from "node:crypto";
 import type { ReviewOutcome } from "../base/outcome-names.ts";
@@ -9,76 +9,81 @@ import type { DiskText } from "../system/disk-text.ts";
 /**
  * - `open`: waits for the user
  * - `closing`, then `closed`: ends without an outcome
- * - `decided`: the user has accepted or rejected
+ * - `decided`: the user has accepted or rejected the text
  * - `sent`: the decision is in the client's event stream
- * - `delivered` or `lost`: whether the client has received the decision
+ * - `delivered`: the client has received the decision
+ * - `lost`: the client has not received the decision
  */
 export type ReviewState = "open" | "closing" | "decided" | "sent" | "delivered" | "lost" | "closed";
 
-/** States of an ended review, whose record is removed. */
+/** States of an ended review. The record of an ended review is removed. */
 const FINAL_STATES: readonly ReviewState[] = ["delivered", "lost", "closed"];
 
-/** Hashes of the file (`disk`) and of the proposal (`proposed`) at the time when the proposal was shown. */
+/**
+ * Hashes from the time when the proposed text was shown: of the file on disk (`disk`), and of the proposed text
+ * (`proposed`).
+ */
 interface Baseline {
   readonly disk: string;
   readonly proposed: string;
-  /** Whether the user has edited the file's buffer since the review opened. */
+  /** True if the file's buffer contains edits that the user made after the review opened. */
   readonly edited: boolean;
 }
 
-/** Current state of a review's file. Only src/review/staleness.ts changes it. */
+/** State of the file that a review is about. Only src/review/staleness.ts changes this state. */
 export interface FollowedFile {
-  /** Whether the user's buffer differs from the file. */
+  /** True if the user's buffer differs from the file on disk. */
   edited: boolean;
-  /** The file as it was last read. */
+  /** Hash and version of the file when it was last read. */
   seen?: Pick<DiskText, "hash" | "version">;
-  /** Whether the review is stale, as last sent to Neovim. */
+  /** True if Neovim shows the review as stale. */
   stale: boolean;
 }
 
-/** One review. Only src/review/open-to-outcome.ts changes the state, the text and the outcome. */
+/** Record of one review. Only src/review/open-to-outcome.ts changes `state`, `text` and `tell`. */
 export interface Review {
   readonly id: number;
   /** Session of the client that called `openDiff`. */
   readonly sessionId: string;
-  /** Name of the CLI for the user. */
+  /** Name of the CLI in messages for the user. */
   readonly label: string;
-  /** Identifies the review in its session: the path, unless the CLI has another name for it. */
+  /** Name of the review in its session. Usually the path of the file. */
   readonly name: string;
-  /** Path of the file, spelled as in `openDiff`. */
+  /** Path of the file, spelled as in the call of `openDiff`. */
   readonly filePath: string;
   state: ReviewState;
-  /** The proposed text, and its id in messages from Neovim. Undefined after a crash of the host. */
+  /** The proposed text, with an id that messages from Neovim use. Undefined after a crash of the host process. */
   text?: { readonly id: string; readonly content: string };
-  /** Undefined until the file is read. */
+  /** Undefined until the file has been read. */
   baseline?: Baseline | undefined;
   /** Undefined until src/review/staleness.ts follows the file. */
   file?: FollowedFile;
-  /** Resolves the promise of the outcome. */
+  /** Resolves the promise that waits for the outcome. */
   tell?: (outcome: ReviewOutcome) => void;
 }
 
 /**
- * The data of a review for the next host. Does not contain the name, because a later host continues only reviews whose
- * name is their path.
+ * Stored form of a review. Leaves out the name: after a restart of the host process, only reviews whose name is their
+ * path are continued.
  */
 export type ReviewInfo = Readonly<Pick<Review, "id" | "sessionId" | "label" | "filePath" | "baseline">>;
 
 interface ReviewTable {
   add(review: Pick<Review, "sessionId" | "name" | "filePath" | "label">): Review;
   get(id: number): Review | undefined;
-  /** Finds an open review by its name in its session. */
+  /** Finds an open review in a session by name. */
   find(sessionId: string, name: string): Review | undefined;
   all(): Review[];
   infos(): ReviewInfo[];
-  /** Sets the state. A final state removes the record; after that, the state no longer changes. */
+  /** Sets the state of a review. A final state removes the record, and never changes again. */
   move(review: Review, state: ReviewState): void;
 }
 
 /**
- * @param lastId highest id that Neovim knows
- * @param earlier reviews of an earlier host. All of them start as `open`: Neovim sends the user's decisions on them
- * again.
+ * Creates the table of reviews.
+ * @param lastId highest review id that Neovim knows
+ * @param earlier reviews from before a restart of the host process. All of them start as `open`, because Neovim sends
+ * the user's decisions again
  */
 export function createReviewTable(lastId: number, earlier: readonly ReviewInfo[] = []): ReviewTable {
   const reviews = new Map<number, Review>(
@@ -121,7 +126,7 @@ export function setText(review: Review, content: string): Promise<ReviewOutcome>
   });
 }
 
-/** Returns the outcome of a decision. @param content of the accepted proposal; undefined for a rejection */
+/** Returns the outcome of a decision. @param content the accepted text; undefined for a rejection */
 export function outcomeOf(review: Review, content: string | undefined, isDelivered: boolean): ReviewOutcome {
   if (content === undefined) return "rejected";
   if (!isDelivered) return "lost";

@@ -1,6 +1,6 @@
 /**
- * Watches the files that are or were reviewed. When one changes, tells Neovim to reload it. The CLI writes such a file
- * after the decision, and may write it again later without asking.
+ * Watches all files that have had a review. When such a file changes, tells Neovim to reload the file. A CLI writes the
+ * file after the user's decision, and may write it again later without a review.
  */
 import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -9,28 +9,28 @@ import { disk } from "../system/disk.ts";
 import { readVersion } from "../system/disk-text.ts";
 import { createFileWatch } from "../system/file-watch.ts";
 
-/** Time without changes after which a write counts as complete (milliseconds). */
+/** Time without changes after which a write counts as complete. */
 const STABLE_AFTER_MS = 30;
 
-/** Maximum number of checks of a file that does not stop changing. */
+/** Maximum number of checks of a file that keeps changing. */
 const MAX_CHECKS = 20;
 
 interface ReviewedFiles {
-  /** Watches this file until `close`. */
+  /** Watches this file until `close` is called. */
   follow(path: string): void;
-  /** Idempotent. */
+  /** Stops watching. Idempotent. */
   close(): void;
 }
 
 interface Followed {
   /** Paths whose folders are watched. */
   paths: string[];
-  /** The last version that was reported to Neovim. */
+  /** Version of the file that was last reported to Neovim. */
   version: string;
   isChecking: boolean;
 }
 
-/** @param changed called after a file has changed, when the write is complete */
+/** @param changed called when a write to a file is complete */
 export function createReviewedFiles(
   bridge: Pick<Bridge, "tell">,
   changed: (path: string) => void,
@@ -42,8 +42,8 @@ export function createReviewedFiles(
   });
 
   /**
-   * Watches the folders of a file. Callers must read the file's version afterwards. If they read it before, they could
-   * miss a write in between.
+   * Watches the folders of a file. Callers must read the file's version after this call. A write between an earlier
+   * read and this call would be missed.
    */
   async function watchPaths(path: string, file: Followed): Promise<void> {
     file.paths = await disk.run(path, () => pathsToWatch(path));
@@ -80,7 +80,7 @@ export function createReviewedFiles(
   };
 }
 
-/** Waits until a file no longer changes, because a write may be in progress. */
+/** Waits until a file stops changing, because a write may be in progress. */
 export async function untilStill(path: string): Promise<void> {
   let before = await readVersion(path);
   for (let checks = 0; checks < MAX_CHECKS; checks++) {

@@ -1,7 +1,7 @@
 /**
- * Detects stale reviews. A review is stale while its file differs from what it was when the proposal came: the bytes on
- * disk have changed, or the user has edited the file's buffer. When the file on disk contains the proposal, the review
- * is closed.
+ * Detects stale reviews. A review becomes stale when its file changes after the proposal came: the bytes on disk have
+ * changed, or the user has edited the file's buffer. A review is closed when the file on disk contains the proposed
+ * text.
  */
 import { setImmediate } from "node:timers/promises";
 import type { Log } from "../base/log.ts";
@@ -13,39 +13,42 @@ import { untilStill } from "./reviewed-files.ts";
 interface Staleness {
   /**
    * Follows the file of a review that shows a new text.
-   * @param original the file when the text was shown
+   * @param original the file at the time when the text was shown
    */
   begin(review: Review, original: Promise<DiskText>, proposed: string): Promise<void>;
-  /** Continues a review of an earlier host. Checks the file, because that host may have missed its last change. */
+  /**
+   * Follows the file again after a restart of the host process. Checks the file at once, because it may have changed
+   * meanwhile.
+   */
   resume(review: Review): void;
-  /** Called when a file has changed on disk. */
+  /** Called when the file at this path has changed on disk. */
   changed(path: string): void;
   /** Called when the user has edited the buffer of the file, or has undone all edits. */
   edited(review: Review, edited: boolean): void;
   end(review: Review): void;
-  /** Idempotent. */
+  /** Stops following all files. Idempotent. */
   close(): void;
 }
 
 interface StalenessOptions {
   bridge: Bridge;
   log: Log;
-  /** Called when a review has a new baseline. */
+  /** Called when the file's state at the start of a review is known, or the user's edits have changed. */
   noted: () => void;
-  /** Called when the file contains the proposal. */
+  /** Called when the file on disk contains the proposed text. */
   written: (review: Review) => Promise<void>;
 }
 
 export function createStaleness({ bridge, log, noted, written }: StalenessOptions): Staleness {
   const followed = new Set<Review>();
   /**
-   * Reviews whose files must be checked. Checked one after the other, so that a network drive that does not answer
+   * Reviews whose files must be checked. Files are checked one after the other, so that an unresponsive network drive
    * blocks only one of Node's threads.
    */
   const due = new Set<Review>();
   let isChecking = false;
 
-  /** Starts to follow the review's file. Keeps the known values of `edited` and `stale`. */
+  /** Starts to follow the file of a review. Keeps known values of `edited` and `stale`. */
   function follow(review: Review): FollowedFile {
     const before = review.file;
     const file: FollowedFile = {
@@ -65,7 +68,7 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
   async function checkDue(): Promise<void> {
     isChecking = true;
     for (const review of due) {
-      due.delete(review); // a later change of the file adds the review again, and this loop goes on
+      due.delete(review); // a later change of the file adds the review again, and this loop then reaches it
       await check(review).catch((error: unknown) => log.warn(`review ${review.id}:`, error));
     }
     isChecking = false;
@@ -111,7 +114,7 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
       review.baseline = { disk: hash, proposed: hashOfPlain(proposed), edited: file.edited };
       noted();
       tell(review, false);
-      checkLater(review); // the file may have changed since it was read
+      checkLater(review); // the file may have changed after it was read
     },
     resume(review) {
       if (!review.baseline) return;

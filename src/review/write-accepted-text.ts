@@ -1,4 +1,4 @@
-/** Writes the accepted texts of reviews for which no CLI waits. */
+/** Writes accepted texts of reviews that the bridge has opened itself. No CLI writes these texts. */
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Log } from "../base/log.ts";
@@ -9,8 +9,8 @@ import { isVersionSeen } from "../system/file-version.ts";
 import type { UserFiles } from "../system/user-files.ts";
 
 /**
- * Writes a file.
- * @param version of the file when the user accepted
+ * Writes an accepted text to a file.
+ * @param version version of the file when the user accepted the text
  * @returns the reason if the text was not written
  */
 type AcceptedTextWriter = (
