@@ -1,4 +1,4 @@
-/** Tracks the activity of connected clients, and reports their turns to Lua. */
+/** Tracks what the agents of connected CLIs are doing, and reports their turns to Lua. */
 import type { Agent } from "../contract/hooks.ts";
 import type { Calls } from "../contract/neovim.ts";
 import type { Activity } from "../contract/status.ts";
@@ -10,21 +10,21 @@ import { createTurns, type TurnChange } from "./turns.ts";
 /** Maximum length of a prompt in a report (UTF-16 units). */
 const MAX_PROMPT_LENGTH = 4096;
 
-/** Time to wait for the last hook of a tool that the user has stopped with Esc. */
+/** Time to wait for the last hook event of a tool that the user has stopped with Esc. */
 const LAST_HOOK_TIMEOUT_MS = 2_000;
 
 export interface ClientActivity {
   /** Receives hook events. */
   readonly listener: AgentListener;
-  /** Activity of a session's client. */
+  /** Returns what the agents of a session are doing. */
   of(sessionId: string): Activity;
-  /** Called when the user has decided on a proposal of a session. */
+  /** Called when the user has accepted or rejected a proposed text of a session. */
   decided(sessionId: string, accepted: boolean): void;
-  /** Called when the user has answered the CLI's own question about a proposal of a session. */
+  /** Called when the user has answered a question in the CLI's terminal. */
   answered(sessionId: string): void;
   /**
-   * Called when the CLI in a terminal is ready for a prompt, which shows that its turn has ended. Needed because no
-   * hook reports the end of a turn by Esc.
+   * Called when the CLI in a terminal is ready for a prompt, so that its turn has ended. Needed because no hook reports
+   * a turn that the user ends with Esc.
    */
   ready(terminal: string): void;
   /** Called when a session has ended. Ends the turns of its agents. */
@@ -35,7 +35,7 @@ interface ActivityOptions {
   clients: AgentClients;
   /** Name of the terminal in which a session's client runs, if known. */
   terminalOf(sessionId: string): string | undefined;
-  /** Called when {@link ClientActivity.of} may return another result than before. */
+  /** Called when {@link ClientActivity.of} may return a new result. */
   changed(): void;
   tell(turn: Calls["turn"]): void;
   /** Called when a turn has ended because the user has stopped the agent. */
@@ -52,8 +52,8 @@ export function createActivity({
   const turns = createTurns((change) => {
     if (change.kind === "ended" && change.isRejected) stopped(change.agent);
     const known = clients.known(change.agent);
-    // Reports run one after the other. Otherwise, the start of a turn could be reported after its end, because the
-    // search for the client of the agent may be slow.
+    // Sends reports one after the other. Finding the client of an agent may be slow, so the report of a turn's end
+    // could otherwise overtake the report of its start.
     last = last.then(() => report(change, known)).catch(() => {});
   });
   let last: Promise<void> = Promise.resolve();
@@ -71,7 +71,7 @@ export function createActivity({
 
   /**
    * Ends the turn of an agent that is ready for a prompt. Calls `stopped` after a delay, because the agent's last hook
-   * may still arrive.
+   * event may still arrive.
    */
   function endReady(agent: Agent): void {
     turns.over(agent);

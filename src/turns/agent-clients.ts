@@ -1,6 +1,6 @@
 /**
- * Finds the connected client of an agent: the hook sends the process id of its CLI, and the operating system knows
- * which process has opened a connection. For a CLI on another machine or in another container, no client is found.
+ * Finds the connected client of an agent. The agent's hook sends the process id of the CLI. The operating system knows
+ * which process has opened a connection. CLIs on other machines and in other containers are not found.
  */
 import type { Agent } from "../contract/hooks.ts";
 import type { HeardAgent } from "../contract/memory.ts";
@@ -11,18 +11,19 @@ import { platform } from "../system/platform.ts";
 const MAX_AGENTS = 64;
 
 export interface AgentClients {
-  /** @returns the session id of the agent's client, if the client is connected */
+  /** Returns the session id of the agent's client; undefined if the client is not connected. */
   find(agent: Agent): Promise<string | undefined>;
-  /** Like `find`, but does not search: returns the session id only if an earlier search has found it. */
+  /** Like `find`, but does not search: returns the result of an earlier search. */
   known(agent: Agent): string | undefined;
-  /** Records that a hook of an agent was received, and searches for the agent's client. */
+  /** Records that an agent has sent a hook event, and searches for the agent's client. */
   heard(agent: Agent): Promise<void>;
-  /** Whether a hook of any agent was ever received. */
+  /** True after the first hook event of any agent. */
   readonly hasHeard: boolean;
-  /** Whether a hook of this session's client was ever received. */
+  /** Returns whether this session's client has ever sent a hook event. */
   hasHooks(sessionId: string): boolean;
   /**
-   * Searches for the agents of a client that has just connected. Needed because their hooks may have arrived earlier.
+   * Searches for the agents of a client that has just connected. Their hook events may have arrived before the
+   * connection.
    */
   connected(client: Client): Promise<void>;
   forget(client: Pick<Client, "id">): void;
@@ -30,17 +31,17 @@ export interface AgentClients {
 
 interface AgentClientsOptions {
   sessions: Pick<ClientList, "connected">;
-  /** Agents whose hooks were received by an earlier host that crashed. */
+  /** Agents that sent hook events before a crash of the host process. */
   earlier: readonly HeardAgent[];
-  /** Called when `hasHeard`, or `hasHooks` of a session, becomes true. */
+  /** Called when `hasHeard` becomes true, or `hasHooks` of a session. */
   found(): void;
-  /** Stores all agents whose hooks were received, so that the next host knows them after a crash. */
+  /** Stores all agents that have sent hook events, so that they are known after a crash of the host process. */
   remember(agents: HeardAgent[]): void;
 }
 
 export function createAgentClients(options: AgentClientsOptions): AgentClients {
   const { sessions } = options;
-  /** Session ids of the agents' clients, by profile and process id of the agent. */
+  /** Session id of each agent's client. The key consists of the agent's CLI profile and process id. */
   const found = new Map<string, string>();
   let hasHeard = options.earlier.length > 0;
   const heard = new Map<string, HeardAgent>(options.earlier.map((agent) => [keyOf(agent), agent]));

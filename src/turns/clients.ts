@@ -10,15 +10,15 @@ import { type ClientActivity, createActivity } from "./activity.ts";
 import { type AgentClients, createAgentClients } from "./agent-clients.ts";
 import { createTerminals, type Terminals } from "./terminals.ts";
 
-/** Time for clients to reconnect if the host has restarted so fast that they have not noticed it. */
+/** Time for clients to reconnect after a restart of the host process that was too fast for them to notice. */
 const RECONNECT_TIMEOUT_MS = 3_000;
 
-/** Time for clients with WebSockets to reconnect. They try for 16 s. */
+/** Time for clients with WebSockets to reconnect. Such clients try for 16 s. */
 const SOCKET_RECONNECT_TIMEOUT_MS = 17_000;
 
 /**
- * After a restart of the host, the user must act: Gemini CLI 0.61.0 and Qwen Code 0.24.4 keep reading from the new
- * host, but show "Disconnected" and send nothing.
+ * Gemini CLI 0.61.0 and Qwen Code 0.24.4 do not recover from a restart of the host process by themselves: they keep
+ * reading notifications, but show "Disconnected" and send nothing.
  */
 const RECONNECT_HINT = 'To reconnect a CLI that shows "Disconnected", type /ide enable there.';
 
@@ -26,13 +26,13 @@ export interface Clients {
   readonly terminals: Terminals;
   readonly agents: AgentClients;
   readonly activity: ClientActivity;
-  /** Name of a CLI for the user. */
+  /** Returns the name of a CLI for messages to the user. */
   labelOf(cli: string): string;
   /** Name of the terminal in which an agent runs, if known. */
   terminalOf(agent: Agent): string | undefined;
-  /** Returns the names by which messages refer to a session's client and to its CLI. */
+  /** Returns names for messages: the name of a session's client, and the name of its CLI. */
   nameOf(session: Pick<Client, "id" | "info">): { client: string; label: string };
-  /** Counts the CLIs of a profile that are connected and do not show "Disconnected". */
+  /** Returns the number of connected CLIs of a profile. Does not count CLIs that show "Disconnected". */
   connected(cli: string): number;
   /** Reports all connected clients to Lua. */
   report(): void;
@@ -42,20 +42,20 @@ interface ClientsOptions {
   bridge: Bridge;
   sessions: Pick<ClientList, "connected">;
   profiles: readonly Profile[];
-  /** Ids of sessions whose clients have noticed that an earlier host ended. */
+  /** Ids of sessions whose clients have noticed that the host process ended. */
   interrupted: readonly string[];
-  /** Whether the earlier host stopped so recently that its clients have not noticed the stop. */
+  /** True if the host process restarted so fast that clients have not noticed the restart. */
   isSeamless: boolean;
-  /** Agents whose hooks were received by an earlier host that crashed. */
+  /** Agents that sent hook events before a crash of the host process. */
   heard: readonly HeardAgent[];
-  /** Stores all agents whose hooks were received, so that the next host knows them after a crash. */
+  /** Stores all agents that have sent hook events, so that they are known after a crash of the host process. */
   remember(agents: HeardAgent[]): void;
-  /** Whether to reconnect CLIs after a host crash. */
+  /** True if CLIs are to be reconnected after a crash of the host process. */
   reconnect: boolean;
   report: (change: Partial<Status>) => void;
   /** Called when a turn has ended because the user has stopped the agent. */
   stopped(agent: Agent): void;
-  /** Called when a CLI in a terminal of Neovim has not reconnected after a restart of the host. */
+  /** Called when a CLI in a terminal of Neovim has not reconnected after a restart of the host process. */
   lost: (cli: { terminal: string; types: boolean; isAsked: boolean; hint: string }) => void;
 }
 

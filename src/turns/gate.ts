@@ -1,11 +1,10 @@
 /**
- * Decides whether a CLI must ask the user before an edit (the gate). Defines the answers to a CLI's hook that make the
- * CLI ask.
+ * Decides whether a CLI must ask the user before an edit ("the gate"). Defines the hook answers that make a CLI ask.
  */
 import type { AgentEvent } from "../contract/hooks.ts";
 import type { EventPayload } from "../contract/neovim.ts";
 
-/** The answers with which a hook makes a CLI ask the user, in every approval mode. */
+/** Hook answers that make a CLI ask the user, in every approval mode. */
 export const ASK = {
   decision: { decision: "ask" },
   permission: {
@@ -18,8 +17,8 @@ export const ASK = {
 } as const;
 
 /**
- * Whether a CLI must ask before it runs a tool. True only for edits of connected CLIs, because the user cannot answer
- * other CLIs in Neovim.
+ * Returns whether a CLI must ask the user before it runs a tool. True only for edits of connected CLIs, because the
+ * user cannot answer other CLIs in Neovim.
  */
 export async function asksBefore(
   event: AgentEvent,
@@ -30,7 +29,7 @@ export async function asksBefore(
   return isGated(event.agent.cli, setting) && isConnected();
 }
 
-/** Whether the gate is on for a CLI. */
+/** Returns whether the gate is on for a CLI. */
 export function isGated(cli: string, { clis, all }: EventPayload<"gate">): boolean {
   return clis[cli] ?? all;
 }

@@ -1,4 +1,7 @@
-/** Handles the requests of CLI hooks. The answer can make a CLI ask before an edit, or tell its agent something. */
+/**
+ * Handles requests from the hooks of CLIs. The answer can make a CLI ask the user before an edit, or pass a message to
+ * the CLI's agent.
+ */
 import { createHash } from "node:crypto";
 import type { Socket } from "node:net";
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
@@ -8,29 +11,29 @@ import type { AgentEvent } from "../contract/hooks.ts";
 import type { Route } from "../http/guard.ts";
 import { ASK } from "./gate.ts";
 
-/** Maximum time for which listeners can delay a CLI before it runs a tool. */
+/** Maximum time for which listeners can delay a tool of a CLI. */
 const MAX_WAIT_MS = 500;
 
 /**
- * Maximum number of stored events. They are needed to recognize duplicates: a CLI sends each event twice if two
+ * Maximum number of stored events. Stored events serve to recognize duplicates: a CLI sends each event twice if two
  * settings files contain its hooks.
  */
 const MAX_RECENT = 64;
 
 /**
- * Called with each event as soon as it arrives. For `tool_starting`, the CLI waits until the promise is resolved, but
- * not longer than MAX_WAIT_MS.
- * @param begun aborted when the CLI no longer waits. From then on, the tool may be running.
+ * Called with each event as soon as it arrives. Before a tool starts, the CLI waits for the returned promise, but not
+ * longer than MAX_WAIT_MS.
+ * @param begun aborted when the CLI no longer waits. From then on, the tool may be running
  */
 export type AgentListener = (event: AgentEvent, begun: AbortSignal) => void | Promise<void>;
 
 interface HooksRouteOptions {
   listeners: readonly AgentListener[];
-  /** Whether the CLI must ask the user before it runs a tool. */
+  /** Returns whether the CLI must ask the user before it runs a tool. */
   asks(event: AgentEvent): Promise<boolean>;
-  /** Returns the text for an agent that starts a turn; undefined if there is none. */
+  /** Returns a message for an agent that starts a turn; undefined if there is none. */
   tells(event: AgentEvent & { kind: "turn_started" }): string | undefined;
-  /** Returns the kind of answer that makes a CLI ask; undefined if no answer does. */
+  /** Returns the kind of hook answer that makes a CLI ask the user; undefined if no answer does. */
   gateOf(cli: string): keyof typeof ASK | undefined;
   log: Log;
 }
@@ -42,8 +45,8 @@ const Query = z.object({
 });
 
 /**
- * Whether the client has closed its connection. Clients do this if the host could not answer for a while. Waits a
- * moment, because Node notices a closed connection only one turn of the event loop after it has read the request.
+ * Returns whether the client has closed its connection. Clients do so if the host process did not answer for a while.
+ * Waits two turns of the event loop, because Node notices a closed connection only after it has read the request.
  */
 async function hasLeft(socket: Socket): Promise<boolean> {
   await setImmediate();
@@ -51,7 +54,10 @@ async function hasLeft(socket: Socket): Promise<boolean> {
   return socket.destroyed || socket.readableEnded;
 }
 
-/** Creates the route for the script extension/hooks/hook.sh, which posts the JSON that the CLI gave to the hook. */
+/**
+ * Creates the route for the script extension/hooks/hook.sh. The script posts the JSON that a hook receives from its
+ * CLI.
+ */
 export function createHooksRoute({ listeners, asks, tells, gateOf, log }: HooksRouteOptions): Route {
   const recent = new Set<string>();
 
@@ -65,7 +71,7 @@ export function createHooksRoute({ listeners, asks, tells, gateOf, log }: HooksR
     return true;
   }
 
-  /** Calls a listener. An error is logged, and the agent continues. */
+  /** Calls a listener. Logs errors, so that the agent can continue. */
   async function tell(listener: AgentListener, event: AgentEvent, begun: AbortSignal): Promise<void> {
     try {
       await listener(event, begun);
@@ -87,10 +93,10 @@ export function createHooksRoute({ listeners, asks, tells, gateOf, log }: HooksR
       const answer = (status: number) => (reply.sent ? reply : reply.code(status).send());
       if (notice !== undefined) {
         answer(204);
-        // Answers before a long event is parsed, so that the agent can continue.
+        // Answers before parsing a long event, so that the agent can continue.
         await setImmediate();
       }
-      // Loaded with the first hook, because building these schemas would slow down the start of the host.
+      // Loads the parser with the first event, because building its schemas would delay the start of the host process.
       const { parseHook } = await import("../contract/hooks.ts");
       let event: AgentEvent | undefined;
       try {

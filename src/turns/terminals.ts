@@ -1,6 +1,6 @@
 /**
- * Finds the terminal of Neovim in which each CLI runs. All clients report the same name. To tell them apart, asks the
- * operating system which process has opened a connection.
+ * Finds the terminal in Neovim in which each CLI runs. All clients of a CLI report the same name. The operating system
+ * knows which process has opened a connection, and so tells the clients apart.
  */
 import type { EventPayload } from "../contract/neovim.ts";
 import type { Client, ClientList } from "../http/client.ts";
@@ -13,7 +13,7 @@ type Terminal = EventPayload<"terminals">["terminals"][number];
 export interface Terminals {
   /** Name of the terminal in which a session's client runs, if known. */
   nameOf(sessionId: string): string | undefined;
-  /** Searches for the terminal of a client that has connected. */
+  /** Searches for the terminal of a newly connected client. */
   find(client: Client): Promise<void>;
   forget(client: Client): void;
   readonly handlers: Pick<EventHandlers, "terminals">;
@@ -21,9 +21,9 @@ export interface Terminals {
 
 interface TerminalsOptions {
   sessions: Pick<ClientList, "connected">;
-  /** Called when the terminal of a client was found. */
+  /** Called when the terminal of a client has been found. */
   found: () => void;
-  /** Called for a terminal whose CLI was connected to an earlier host. */
+  /** Called for a terminal whose CLI was connected before a restart of the host process. */
   lost: (terminal: Pick<Terminal, "name" | "cli">) => void;
 }
 

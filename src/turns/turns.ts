@@ -1,27 +1,31 @@
-/** Tracks the turns of agents. An unknown agent is idle. */
+/** Tracks the turns of agents. An agent without a known turn is idle. */
 import type { Agent, AgentEvent, Tool } from "../contract/hooks.ts";
 import type { Activity } from "../contract/status.ts";
 
-/** `prompt` is missing if no hook has reported the start of the turn, for example after a crash of the host. */
+/**
+ * A change of an agent's turn. `prompt` is missing if no hook has reported the start of the turn, for example after a
+ * crash of the host process.
+ */
 export type TurnChange = { agent: Agent } & (
   | { kind: "started"; prompt?: string | undefined }
-  /** The CLI's question or a review waits for the user. */
+  /** The agent waits for the user, who must answer a question of the CLI or decide on a review. */
   | { kind: "waiting"; tool: Tool }
   /** The user has allowed the agent to continue. */
   | { kind: "resumed" }
   /**
-   * `isRejected`: whether the turn has ended because the user has rejected a proposal. Some CLIs do not report this.
+   * `isRejected`: true if the turn has ended because the user has rejected a proposed text. Some CLIs do not report
+   * such an end.
    */
   | { kind: "ended"; isRejected: boolean }
 );
 
 /**
- * Maximum number of running turns. If there are more, the oldest turn is ended, because probably its end was not
+ * Maximum number of running turns. Beyond this number, the oldest turn is ended, because its end has probably not been
  * reported.
  */
 const MAX_TURNS = 256;
 
-/** Time for an agent to report its next step after the user has answered it in its terminal (milliseconds). */
+/** Maximum time between the user's answer in the CLI's terminal and the agent's next hook event. */
 const NEXT_STEP_TIMEOUT_MS = 2_000;
 
 export interface Turns {
@@ -30,14 +34,15 @@ export interface Turns {
   /** Called when the user has allowed the waiting agent to continue. */
   allowed(agent: Agent): void;
   /**
-   * Called when the user has answered the agent in its terminal. If no hook event follows, the answer was a rejection.
+   * Called when the user has answered a question in the CLI's terminal. If no hook event follows, the answer was a
+   * rejection.
    */
   answered(agent: Agent): void;
-  /** Ends a turn because the user has rejected a proposal. */
+  /** Ends a turn because the user has rejected a proposed text. */
   rejected(agent: Agent): void;
-  /** Ends a turn whose end no hook has reported, for example because the CLI has exited. */
+  /** Ends a turn whose end was not reported by a hook, for example because the CLI has exited. */
   over(agent: Agent): void;
-  /** Agents with a running turn. */
+  /** Returns the agents with a running turn. */
   active(): readonly { readonly agent: Agent; readonly activity: Exclude<Activity, "idle"> }[];
 }
 
@@ -46,8 +51,8 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
   const turns = new Map<string, { agent: Agent; activity: "working" | "waiting"; events: number }>();
 
   function begin(agent: Agent, prompt?: string): void {
-    // Ends an earlier turn of the agent, because an agent has only one turn at a time. The end of that turn may not
-    // have been reported, for example after Esc.
+    // Ends the agent's previous turn. An agent has only one turn at a time, but the end of a turn may not be reported,
+    // for example after Esc.
     over(agent);
     const [oldest] = turns.values();
     if (oldest && turns.size >= MAX_TURNS) over(oldest.agent);
@@ -59,7 +64,7 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
     if (turns.delete(keyOf(agent))) changed({ kind: "ended", agent, isRejected });
   }
 
-  /** Returns the agent's turn. Starts a turn if its start was not reported. */
+  /** Returns the agent's turn. Starts a turn if none is known. */
   function turnOf(agent: Agent) {
     if (!turns.has(keyOf(agent))) begin(agent);
     return turns.get(keyOf(agent));
@@ -91,7 +96,7 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
           return changed({ kind: "waiting", agent, tool: event.tool });
         }
         case "tool_ended":
-          // A cancelled tool may end after its turn. This call then does nothing.
+          // A cancelled tool may end after its turn. In that case, this call does nothing.
           return work(agent);
         case "turn_ended":
         case "session_ended":
