@@ -282,7 +282,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     return { review, outcome };
   }
 
-  /** Opens a review. If the session has an open review with this name, replaces its text. */
+  /** Opens a review, or replaces the text of an open review with the same name in the session. */
   async function show(
     sessionId: string,
     { filePath, newContent }: OpenDiffRequest,
