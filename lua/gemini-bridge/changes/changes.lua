@@ -22,8 +22,9 @@ local group ---@type integer?
 ---@alias gemini_bridge.ChangeListener fun(name?: string, change?: gemini_bridge.Change, decision?: "kept"|"undone")
 local listeners = {} ---@type gemini_bridge.ChangeListener[]
 
---- Calls a function after each update of the changes, as soon as Neovim allows changes of windows.
----@param act gemini_bridge.ChangeListener The change is nil after a decision. No arguments: all changes were hidden.
+--- Calls a function after each update of the changes, as soon as Neovim allows changes of windows. Calls the function
+--- without arguments after |clear()|.
+---@param act gemini_bridge.ChangeListener Gets the path, the change (nil if decided) and the decision.
 ---@return fun() stop Idempotent.
 function M.listen(act)
   listeners[#listeners + 1] = act
@@ -41,7 +42,7 @@ local function tell(...)
   end
 end
 
---- Redraws all status lines, because they may show the number of changes.
+--- Redraws all status lines, which may show the number of changes.
 local redraw_status = scheduler.coalesce(function()
   vim.cmd.redrawstatus({ bang = true })
 end)
@@ -106,8 +107,8 @@ function M.follow(params)
       end
     end,
   })
-  -- Makes the Node host look for files that another program has staged or committed. Staging or committing a file keeps
-  -- its changes.
+  -- Asks the Node host to look for files that another program has staged or committed. The changes of such files count
+  -- as kept.
   vim.api.nvim_create_autocmd({ "FocusGained", "ShellCmdPost", "TermLeave" }, {
     group = group,
     callback = function()
@@ -126,7 +127,7 @@ function M.follow(params)
   })
 end
 
---- Handles the report of the Node host that the change of a file is new, different or decided.
+--- Handles the report of the Node host about the changes of a file: new, different, or decided by the user.
 ---@param params gemini_bridge.calls.change_show
 function M.show(params)
   local name, change = params.path, params.change
@@ -182,7 +183,7 @@ function M.incomplete()
   return vim.tbl_values(incomplete)
 end
 
---- Returns the files of all loaded buffers and the open directories.
+--- Returns the files of all loaded buffers and the directories of the workspace.
 ---@return { paths: string[], directories: string[] }
 function M.open_files()
   local paths = {}
@@ -195,8 +196,8 @@ function M.open_files()
   return { paths = paths, directories = require("gemini-bridge.context.workspace").get().directories }
 end
 
---- Hides all changes after the bridge has stopped, or before a new Node host reports them again. Keeps the autocommands
---- of `M.follow`: without them, the next Node host could attribute the user's writes to an agent.
+--- Hides all changes after the bridge has stopped, or before a new Node host reports the changes again. Keeps the
+--- autocommands of `M.follow`: without them, the next Node host could attribute the user's writes to an agent.
 function M.clear()
   by_path, order, incomplete, hunk_count = {}, {}, {}, 0
   signs.clear()

@@ -15,7 +15,7 @@ local MAX_UNASKED_FILES = 10
 ---@field path? string Chooses all changes of this file.
 ---@field file? boolean Chooses all changes of the current buffer's file.
 ---@field all? boolean Chooses all changes of all files.
----@field turn? boolean Chooses the newest turn with undecided changes, or on the review page the turn under the cursor.
+---@field turn? boolean Chooses the newest turn. On the review page, chooses the turn under the cursor.
 ---@field force? boolean Undoes any number of files without a question.
 ---@field lines? [integer, integer] Chooses hunks in these lines of the current buffer, 1-based. Default: cursor line.
 
@@ -26,9 +26,9 @@ local MAX_UNASKED_FILES = 10
 ---@field files gemini_bridge.ChosenFile[]
 ---@field turn? number Limits the choice to the hunks of this turn.
 
---- Functions by which `:GeminiKeep` and `:GeminiUndo` find the user's choice on a page.
+--- Lets `:GeminiKeep` and `:GeminiUndo` find the user's choice on the review page or the history page.
 ---@class gemini_bridge.PageChoice
----@field chosen? fun(lines?: [integer, integer]): gemini_bridge.Chosen? Returns the chosen files of a focused tree.
+---@field chosen? fun(lines?: [integer, integer]): gemini_bridge.Chosen? Returns the files chosen in the tree, or nil.
 ---@field turn? fun(): number? Returns the turn under the cursor.
 ---@field undo? fun(lines?: [integer, integer]) Replaces the usual undo if `:GeminiUndo` has no argument.
 
@@ -169,7 +169,7 @@ function M.undo_chosen(chosen, done, is_forced)
   end)
 end
 
---- Reverts the last keep or undo in all affected files.
+--- Reverts the user's last decision (keep or undo) in all files.
 function M.revert()
   send("changes_revert", vim.empty_dict())
 end

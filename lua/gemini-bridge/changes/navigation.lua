@@ -117,7 +117,7 @@ local function nothing_listed()
   return is_missing and text .. " Run :GeminiExtension install, then start the CLI." or text
 end
 
---- Opens the review page or moves the focus to it. Without changes, tells the user why the list is empty.
+--- Opens the review page or moves the focus to the page. Without changes, tells the user why the list is empty.
 ---@param name? string Path of a file to go to.
 function M.open(name)
   local is_empty = #changes.all() == 0 and #reviews.list() == 0

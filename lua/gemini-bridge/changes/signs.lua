@@ -237,6 +237,7 @@ function M.highlight(buf)
   end
 end
 
+--- Removes the highlights of changed lines from a buffer.
 ---@param buf integer
 function M.hide_highlight(buf)
   vim.api.nvim_buf_clear_namespace(buf, line_namespace, 0, -1)

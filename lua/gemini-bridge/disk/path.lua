@@ -22,7 +22,7 @@ function M.real(path)
   return rest == "" and "/" or rest
 end
 
---- Returns true if a path typed by the user names a certain file.
+--- Returns true if a path that the user typed names the same file as `path`.
 ---@param typed string Absolute, or relative to the current directory.
 ---@param path string Absolute.
 ---@return boolean
@@ -79,7 +79,7 @@ function M.buffer(path)
   return find(function(name)
     return name == path
   end) or find(function(name)
-    -- Compares resolved names only in this second search, because resolving a name reads the disk.
+    -- Resolves names only if no buffer has exactly this name, because resolving reads the disk.
     real = real or M.real(path)
     return name:sub(1, 1) == "/" and M.real(name) == real
   end)

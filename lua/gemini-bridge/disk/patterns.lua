@@ -41,7 +41,7 @@ local function has_name(patterns, name)
 end
 
 --- Returns true if a pattern matches the file or one of its parent folders.
----@param list string[] Patterns. The compiled form is cached by the identity of the table.
+---@param list string[] List of patterns. Each list is compiled only once.
 ---@param relative string Path relative to the current directory.
 ---@return boolean
 function M.match(list, relative)

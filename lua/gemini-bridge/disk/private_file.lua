@@ -42,7 +42,7 @@ function M.create(path)
   return problem
 end
 
---- Writes a file. Writes a temporary file and renames it, so that another Neovim never reads an incomplete file.
+--- Writes a temporary file, then renames it to `path`. Another Neovim thus never reads an incomplete file.
 ---@param path string
 ---@param text string
 ---@return string? problem

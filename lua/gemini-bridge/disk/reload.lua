@@ -17,10 +17,10 @@ local MAX_READS = 3
 local DETECTED = { "fileencoding", "fileformat", "bomb", "endofline", "endoffile" }
 
 --- Buffers whose unsaved changes a reload may discard, because the user has allowed this. The permission ends at the
---- time `until_ms`, or when the 'changedtick' of the buffer is no longer `tick`.
+--- time `until_ms` or with the next edit of the buffer.
 ---@type table<integer, { tick: integer, until_ms: number }>
 local forced = {}
---- For each buffer, the version of the file at the last reload or write of the buffer, see |path.version()|.
+--- Versions of files at the last reload or write of their buffers, see |path.version()|. Indexed by buffer.
 ---@type table<integer, string>
 local versions = {}
 --- Buffers with unsaved changes for which the user was already told that the file has changed on disk.
@@ -52,7 +52,7 @@ local function is_readable(name)
   return stat ~= nil and stat.type == "file" and vim.uv.fs_access(name, "R") == true
 end
 
---- Returns true if an autocommand exists for one of the events and a file name.
+--- Returns true if an autocommand for one of these events matches a file name.
 ---@param events string[]
 ---@param name string
 ---@param buf? integer
@@ -72,7 +72,7 @@ function M.is_read_by_autocommand(name)
   return has_autocommand({ "BufReadCmd" }, name)
 end
 
---- Returns true if only |:edit| can reload the buffer: the buffer is binary, autocommands are disabled, or an
+--- Returns true if only |:edit| can reload the buffer: in a binary buffer, with disabled autocommands, and if an
 --- autocommand reads or writes the file in place of Neovim.
 ---@param buf integer
 ---@return boolean
@@ -135,7 +135,7 @@ local function follow(buf, text)
   return is_changed
 end
 
---- Replaces the text and options of a buffer with those of its file.
+--- Gives a buffer the text of its file and the options that Neovim detects, such as 'fileencoding'.
 ---@param buf integer
 ---@param name string
 local function take(buf, name)

@@ -18,7 +18,8 @@ function M.commands(line)
   return rest ~= "" and rest ~= line and vim.list_extend(commands, M.commands(rest)) or commands
 end
 
---- Parses the commands of a `<Cmd>` mapping. Needed because CmdlineLeave does not fire for `<Cmd>` mappings.
+--- Parses the commands of a `<Cmd>` mapping. Typed command lines are parsed at CmdlineLeave, which does not fire for
+--- `<Cmd>` mappings.
 ---@param typed string Keys as typed, before |keytrans()|.
 ---@param mode string Mode in which the keys were typed.
 ---@return vim.api.keyset.cmd_parsed[]

@@ -20,7 +20,7 @@ local function close()
   open = nil
 end
 
---- Shows the float, or closes it if it is open.
+--- Shows the float. Closes the float if it is already open.
 ---@param rows [string, string][] Pairs of keys and description.
 function M.show(rows)
   if open then
@@ -52,7 +52,7 @@ function M.show(rows)
     group = group,
     buffer = vim.api.nvim_get_current_buf(),
     callback = function(args)
-      -- Compares the cursor, because CursorMoved also fires when a window opens or closes.
+      -- Compares the cursor position, because CursorMoved also fires when a window opens or closes.
       if args.event ~= "CursorMoved" or not vim.deep_equal(vim.api.nvim_win_get_cursor(0), cursor) then
         close()
       end

@@ -19,8 +19,8 @@ function M.is_safe()
   if vim.fn.getcmdwintype() ~= "" or vim.startswith(vim.api.nvim_get_mode().mode, "r") then
     return false
   end
-  -- Tests for |textlock| by an error code, because no function reports it: closing the invalid window -1 always fails,
-  -- but only under |textlock| with E565.
+  -- No function reports |textlock|, so tests for an error: closing the invalid window -1 always fails, but fails with
+  -- E565 only under |textlock|.
   local _, refused = pcall(vim.api.nvim_win_close, -1, false)
   return not tostring(refused):find("E565", 1, true)
 end
@@ -72,8 +72,8 @@ local function listen()
   end
   listener = vim.api.nvim_create_autocmd("SafeState", {
     callback = function()
-      -- Schedules nothing in the command-line window: SafeState fires again after each scheduled function, which would
-      -- repeat endlessly there.
+      -- Schedules nothing in the command-line window. Each scheduled function makes SafeState fire again, so this
+      -- listener would run without end.
       if M.is_safe() then
         vim.schedule(run_waiting)
       end

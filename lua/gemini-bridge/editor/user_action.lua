@@ -22,16 +22,16 @@ local BULK = {
   tabdo = true,
   windo = true,
 }
---- Commands that delete buffers. They count as bulk commands only if a range, a count or names are given.
+--- Commands that delete buffers. With a range, a count or names, such a command counts as a bulk command.
 local DELETES = { bdelete = true, bunload = true, bwipeout = true }
 
 local watchers = 0
 --- True while Neovim executes a key or command of the user.
 local is_acting = false
---- Window and tab page with the focus at the user's last key. When |WinClosed| fires for the last window of a tab page,
---- Neovim has already moved the focus, so it cannot be read then.
+--- Window and tab page with the focus at the user's last key. Recorded early, because Neovim moves the focus before
+--- |WinClosed| fires for the last window of a tab page.
 local focus = { win = 0, tab = 0 }
---- True if the current command line or mapping contains a command of `BULK` or a bulk use of `DELETES`.
+--- True if the current command line or mapping contains a bulk command, see `BULK` and `DELETES`.
 local is_bulk = false
 --- True if a buffer was unloaded after the user's last key.
 local has_unloaded = false

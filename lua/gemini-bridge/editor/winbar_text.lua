@@ -1,7 +1,7 @@
 --- Joins texts for a winbar. In a narrow window, leaves out the least important texts.
 local M = {}
 
---- Default minimum width of the part that can be shortened, in screen cells.
+--- Default minimum width of a part with a `shorten` function, in screen cells.
 local MIN_CELLS = 8
 --- Highest `rank` that a part can have.
 local MAX_RANK = 9

@@ -1,4 +1,5 @@
---- Changes windows and buffers by handle, without moving the focus and in spite of errors in the user's autocommands.
+--- Changes windows and buffers by handle and without moving the focus. Errors in the user's autocommands have no
+--- effect.
 local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
@@ -122,7 +123,7 @@ function M.close(win)
   closing[win] = nil
 end
 
---- Returns true while the plugin is closing a window. False if the user or another plugin closes it.
+--- Returns true while the plugin is closing a window. Returns false if the user or another plugin closes the window.
 ---@param win integer
 ---@return boolean
 function M.is_closing(win)
@@ -150,7 +151,7 @@ function M.delete_buffer(buf)
   end
 end
 
---- Deletes all buffers with a name that the plugin needs. A restored session may contain such buffers.
+--- Deletes all buffers that have a certain name of the plugin. A restored session may contain such buffers.
 ---@param name string
 function M.delete_restored(name)
   if vim.fn.bufexists(name) == 1 then
@@ -196,7 +197,7 @@ function M.create_buffer(listed, scratch)
   return assert(tonumber(vim.api.nvim_exec2(quietly, { output = true }).output))
 end
 
---- Names a buffer, even if an autocommand raises an error. Raises an error if another buffer has the name.
+--- Names a buffer, even if an autocommand raises an error. Raises an error itself only if another buffer has the name.
 ---@param buf integer
 ---@param name string Absolute path or URL.
 function M.set_name(buf, name)
@@ -251,8 +252,8 @@ function M.open_tab(buf)
     tab, win = vim.api.nvim_get_current_tabpage(), vim.api.nvim_get_current_win()
   end)
   M.close(float)
-  -- Setting 'showtabline' makes Neovim fit the windows of the current tab page below a tab line that has just appeared.
-  -- Otherwise, these windows would cover the command line.
+  -- Sets 'showtabline' again, because the tab line may have just appeared. Neovim then resizes the windows of the
+  -- current tab page. Otherwise, these windows would cover the command line.
   vim.cmd("noautocmd let &showtabline = &showtabline")
   M.stay_in(directory)
   if not ok then

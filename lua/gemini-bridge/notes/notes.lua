@@ -31,7 +31,7 @@ local function sorted()
   return all
 end
 
---- Updates the line numbers of notes: after edits, the extmarks of a buffer know the new lines.
+--- Updates the line numbers of notes from the extmarks in a buffer. Extmarks follow the user's edits.
 ---@param buf integer
 local function follow_marks(buf)
   for id, mark in pairs(vim.api.nvim_buf_is_loaded(buf) and marks[buf] or {}) do

@@ -1,5 +1,5 @@
---- Shows a hint after several proposals in one turn of a CLI: the CLI could write without asking, and the user could
---- review all changes afterwards. Shows the hint only once.
+--- Shows a hint after several proposals in one turn of a CLI. The hint suggests a faster way: let the CLI write without
+--- asking, and review all changes afterwards. Appears only once.
 local gate = require("gemini-bridge.turns.gate")
 local notify = require("gemini-bridge.notify")
 local status = require("gemini-bridge.bridge.status")
@@ -9,7 +9,7 @@ local M = {}
 --- Number of proposals in one turn that triggers the hint.
 local MIN_PROPOSALS = 5
 
---- Number of proposals in the current turn, by name of the CLI's client.
+--- Number of proposals in the current turn, by name of the CLI's terminal or MCP client.
 local counts = {} ---@type table<string, integer>
 local is_told = false
 

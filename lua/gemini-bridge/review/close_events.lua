@@ -19,12 +19,12 @@ local M = {}
 --- Function that adds an autocommand for the proposal buffer, or for all buffers if `anywhere` is true.
 ---@alias gemini_bridge.On fun(event: string, callback: fun(args: table), anywhere?: boolean)
 
---- Returns true if Neovim is exiting. Windows that close then do not express a decision of the user.
+--- Returns true if Neovim is exiting. A window that closes during the exit is no decision of the user.
 local function is_quitting()
   return vim.v.exiting ~= vim.NIL
 end
 
---- Parks a review (pending, but without windows) after a script or plugin has closed its windows or buffers.
+--- Parks a review (pending, but without windows) after a script or plugin has closed the proposal.
 ---@param review gemini_bridge.Review
 local function stay_pending(review)
   scheduler.next(function()

@@ -186,8 +186,8 @@ function M.create(params)
   return review
 end
 
---- Replaces the text of an open proposal with a new proposal of the CLI. Warns the user if the earlier text was seen or
---- edited.
+--- Replaces the text of an open proposal with a new proposal of the CLI. Warns a user who has seen or edited the
+--- earlier text.
 ---@param review gemini_bridge.Review
 ---@param params { newContent: string, textId: string }
 function M.replace(review, params)

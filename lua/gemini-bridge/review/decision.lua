@@ -30,7 +30,7 @@ function M.announce(review)
   end
 end
 
---- Saves the texts that the user edited in a review that ended without a decision.
+--- Saves the user's edits after a review has ended without a decision.
 ---@param review gemini_bridge.Review
 local function keep_edits(review)
   for _, edits in ipairs(records.edits(review)) do
@@ -57,8 +57,8 @@ local function after_typing(review, step)
   local listener ---@type integer?
   listener = vim.api.nvim_create_autocmd({ "SafeState", "BufEnter" }, {
     callback = function()
-      -- Schedules nothing while the user is typing: SafeState fires again after each scheduled function, which would
-      -- repeat endlessly.
+      -- Schedules nothing while the user is typing. Each scheduled function makes SafeState fire again, so this
+      -- listener would run without end.
       if is_typing(review) then
         return
       end
@@ -94,7 +94,7 @@ end
 --- Ends a review with an outcome.
 ---@param review gemini_bridge.Review
 ---@param outcome "Accepted"|"Rejected"|"Closed"
----@param run fun(step: fun()) Time to close windows and buffers: `scheduler.now` or `scheduler.next`.
+---@param run fun(step: fun()) When to close windows and buffers: `scheduler.now` or `scheduler.next`.
 ---@param decision? gemini_bridge.Decision
 ---@return boolean first False if the review had already ended.
 local function finish(review, outcome, run, decision)
@@ -179,7 +179,7 @@ end
 
 --- Rejects a proposal.
 ---@param review gemini_bridge.Review
----@param run fun(step: fun()) Time to close the windows: `scheduler.now` or `scheduler.next`.
+---@param run fun(step: fun()) When to close the windows: `scheduler.now` or `scheduler.next`.
 ---@return boolean first
 function M.reject(review, run)
   return finish(review, "Rejected", run, { "diff_rejected", { id = review.id } })

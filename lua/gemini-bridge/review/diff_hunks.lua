@@ -105,7 +105,7 @@ function M.difference(original, proposal)
   return "whitespace differs"
 end
 
---- Updates the field `kept` of hunks from the user's marks.
+--- Updates the field `kept` of each hunk: true if the user has marked the hunk as kept.
 ---@param proposal integer Buffer.
 ---@param hunks gemini_bridge.Hunk[]
 function M.update_kept(proposal, hunks)
@@ -128,7 +128,7 @@ local function reach_end(review)
 end
 
 --- Treats a different final newline as a part of the last hunk. If the user drops this hunk, the proposal ends like the
---- original text. If the user undoes that, the proposal ends as the CLI proposed.
+--- original text. After an undo, the proposal ends as proposed by the CLI.
 ---@param review gemini_bridge.Review
 function M.follow_newline(review)
   local original, proposal = review.buffers.original, review.buffers.proposal

@@ -1,5 +1,5 @@
---- Saves drafts every second: texts that the user has edited in open reviews. If Neovim is killed or quits by
---- |:noautocmd|, |VimLeavePre| does not fire. The next Neovim then restores the drafts from the file.
+--- Saves drafts to a file every second. A draft is a text that the user has edited in an open review. The next Neovim
+--- restores the drafts if this Neovim exits without |VimLeavePre|: after a kill or |:noautocmd|.
 local private_file = require("gemini-bridge.disk.private_file")
 local scheduler = require("gemini-bridge.editor.scheduler")
 

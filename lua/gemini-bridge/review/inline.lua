@@ -11,7 +11,7 @@ local namespace = vim.api.nvim_create_namespace("gemini-bridge.inline")
 
 --- Formats removed lines as virtual lines.
 ---@param lines string[]
----@param total integer Number of all removed lines. May exceed `#lines`.
+---@param total integer Total number of removed lines. `lines` may contain only the first of these lines.
 ---@return [string, string][][]
 function M.virtual_lines(lines, total)
   local shown = vim.tbl_map(function(line)

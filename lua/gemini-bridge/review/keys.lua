@@ -77,7 +77,7 @@ local function actions_of(review, decide)
   local proposal = review.buffers.proposal
   local steps = {} ---@type (fun(): boolean)[]
 
-  --- Wraps an action on a hunk in a function that acts on the hunk at the cursor, then moves to the next hunk.
+  --- Returns a function that applies an action to the hunk at the cursor, then moves the cursor to the next hunk.
   ---@param act fun(hunk: gemini_bridge.Hunk): fun(): boolean Returns a function that reverts the action.
   local function on_hunk(act)
     return function()

@@ -8,8 +8,8 @@ local M = {}
 
 local keys = vim.api.nvim_create_namespace("gemini-bridge.series")
 
---- Set from a decision until the next proposal of the same CLI opens or the user presses a key. Contains window and
---- buffer with the focus, and the keys that are disabled in this buffer.
+--- Set while the plugin waits for the next proposal of a CLI after a decision. The wait ends when the proposal opens or
+--- the user presses a key. `mapped` lists the keys that are disabled in the buffer with the focus.
 ---@type { client: string, win: integer, buf: integer, mapped: string[] }?
 local expected
 

@@ -31,14 +31,14 @@ local M = {}
 ---@field is_replaced? boolean True if the CLI has replaced a text that the user had seen or edited.
 ---@field replaced string[] Texts that the user edited before the CLI replaced the proposal.
 ---@field delivered? string Final text that the CLI or the Node host already has.
----@field make fun() Creates the buffers and their listeners, also after a script has deleted them.
+---@field make fun() Creates the buffers and their listeners. Called again if a script has deleted the buffers.
 ---@field buffers? gemini_bridge.ReviewBuffers nil until Neovim allows new buffers.
----@field written? table |text.state()| of the proposal buffer with the unedited text. nil before the text is written.
----@field read? { buf: integer, state: table, content: string } Cached content, valid for one |text.state()|.
----@field unloaded? string Copy of the edited text. Used if the proposal buffer is unloaded.
+---@field written? table Value of |text.state()| for the unedited proposal. nil before the buffer contains the text.
+---@field read? { buf: integer, state: table, content: string } Cache. Valid while |text.state()| equals `state`.
+---@field unloaded? string Copy of the edited text, in case that the proposal buffer is unloaded.
 ---@field view? gemini_bridge.View Windows of the review.
 ---@field hunks gemini_bridge.Hunk[]
----@field newline_follows? boolean True if a different final newline belongs to the last hunk.
+---@field newline_follows? boolean True if dropping the last hunk also restores the original final newline.
 ---@field counted? integer[] 'changedtick' of both buffers at the last count of hunks.
 ---@field group? integer Id of the autocommand group.
 ---@field stops fun()[] Functions that remove the listeners.
@@ -96,7 +96,7 @@ function M.add(review)
   update_positions()
 end
 
---- Changes the state of a review if the review is pending.
+--- Changes the state of a pending review. Does nothing after the review has ended.
 ---@param review gemini_bridge.Review
 ---@param state "waiting"|"shown"|"parked"
 function M.move(review, state)
@@ -158,7 +158,7 @@ function M.content(review)
   if not review.written then
     return review.proposed
   end
-  -- A deleted buffer has lost the user's text, even if `:edit #` loads it again.
+  -- A deleted buffer has lost the user's text, even if `:edit #` loads the buffer again.
   if not proposal.is_loaded(review.buffers) then
     return review.unloaded or review.proposed
   end

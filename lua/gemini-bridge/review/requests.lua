@@ -1,4 +1,4 @@
---- Implements reviews for the Node host, for commands and for the Lua API.
+--- Implements the review functions for the Node host, the commands and the Lua API.
 local auto_edit_hint = require("gemini-bridge.review.auto_edit_hint")
 local choose = require("gemini-bridge.editor.choose")
 local notify = require("gemini-bridge.notify")
@@ -30,7 +30,8 @@ end
 
 saved_texts.save_on_exit(records.unsaved)
 
---- Opens a review. If the review is already open, replaces its text. Raises an error for an impossible path.
+--- Opens a review. If the review is already open, replaces its text. Raises an error if the path is relative or names a
+--- directory.
 ---@param params gemini_bridge.calls.diff_open
 ---@return { isPending: boolean } # False if the user decided before the text could be replaced.
 function M.open(params)
@@ -66,8 +67,8 @@ function M.read(params)
   return { content = records.content(open_review(params.id)) }
 end
 
---- Returns the text that the user accepted in a review whose decision is not delivered yet. Raises an error if the
---- decision is delivered.
+--- Returns the accepted text of a decision that the CLI has not received yet. Raises an error if there is no such
+--- decision.
 ---@param params { id: integer }
 ---@return { content: string }
 function M.read_accepted(params)

@@ -1,6 +1,7 @@
---- Saves edited or accepted proposals that the CLI has not received when a review ends. Each text gets a buffer and a
---- file that only the user can read. For a week, `:edit` with the name of the buffer restores the text, also in a later
---- Neovim. Each text has its own file, because several Neovims may exit at the same time.
+--- Saves proposals that would be lost at the end of a review: texts that the user has edited or accepted, and that the
+--- CLI has not received. Each text gets a buffer and a file that only the user can read. For a week, `:edit` with the
+--- name of the buffer restores the text, also in a later Neovim. Each text has its own file, because several Neovims
+--- may exit at the same time.
 local drafts = require("gemini-bridge.review.drafts")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
@@ -22,7 +23,7 @@ local DIRECTORY = "gemini-bridge-kept"
 local PREFIX = "gemini://kept/"
 
 ---@class gemini_bridge.KeptText
----@field id integer Number in the names of buffer and file.
+---@field id integer Number that is a part of the buffer name and the file name.
 ---@field path string Absolute path of the file that the proposal was for.
 ---@field text string
 ---@field deleted? boolean True if the user has deleted the buffer. `restore` leaves out such texts.
@@ -116,7 +117,7 @@ end
 ---@param kept gemini_bridge.KeptText
 ---@return string
 local function buffer_name(kept)
-  -- Replaces characters that |:edit| would expand. `M.read` needs only the id in the name.
+  -- Replaces characters that |:edit| would expand. `M.read` finds the text by its id in the name.
   return PREFIX .. kept.id .. "/" .. vim.fs.basename(kept.path):gsub("[^%w._\128-\255-]", "_")
 end
 

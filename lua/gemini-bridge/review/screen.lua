@@ -36,8 +36,8 @@ function M.park(review)
   M.close(review)
 end
 
---- Returns the windows of a review, or nil. After the user has closed the windows by |:noautocmd|, which fires no
---- event, also records that the review is hidden.
+--- Returns the windows of a review, or nil. Closing the windows by |:noautocmd| fires no event, so this function then
+--- also records that the review is hidden.
 ---@param review gemini_bridge.Review
 ---@return gemini_bridge.View?
 local function windows(review)

@@ -22,8 +22,8 @@ local LUA = "\128\253g"
 --- Full names of the commands that accept a proposal.
 local WRITES = { write = true, wq = true, xit = true, exit = true, update = true }
 
---- Returns true if the arguments of a write command contain no file name or the buffer's own name. Ignores options such
---- as `++ff=unix`.
+--- Returns true if a write command with these arguments writes to the buffer's own file. Ignores options such as
+--- `++ff=unix`.
 ---@param args string
 local function is_own_name(args)
   local name = args:gsub("%+%+%S+%s*", "")
@@ -64,7 +64,7 @@ end
 --- Messages for commands that do not accept the proposal. In a prompt buffer: for commands that do not send the prompt.
 ---@class gemini_bridge.WriteMessages
 ---@field renamed string Shown after `:file` and `:saveas`.
----@field mapped string Shown after a mapping to an unknown command.
+---@field mapped string Shown if the user writes by a key mapping that the plugin does not recognize.
 ---@field range string Shown after `:w` with a range.
 
 ---@type gemini_bridge.WriteMessages

@@ -8,10 +8,10 @@ local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
---- Setting made by `:GeminiGate`. Overrides the option `gate`.
+--- Setting that the user has made by `:GeminiGate`. Overrides the option `gate`.
 local chosen ---@type gemini_bridge.events.gate?
 
---- Returns the gate setting: from `:GeminiGate`, or else from the option `gate`.
+--- Returns the setting of `:GeminiGate`. If the user has not run this command, returns the option `gate`.
 ---@return gemini_bridge.events.gate
 function M.get()
   if chosen then
@@ -22,7 +22,7 @@ function M.get()
   return { all = option == true, clis = is_table and vim.deepcopy(option) or vim.empty_dict() }
 end
 
----@param cli? string Name of a CLI. Default: the setting for CLIs without a setting of their own.
+---@param cli? string Name of a CLI. Default: returns the setting for CLIs that have no setting of their own.
 ---@return boolean
 function M.is_on(cli)
   local now = M.get()
@@ -50,7 +50,7 @@ end
 
 --- Returns why a connected CLI does not ask before edits while the gate is on, and how the user can change that.
 ---@param client gemini_bridge.ClientInfo
----@return string? reason nil if the CLI asks.
+---@return string? reason nil if the CLI asks before edits.
 ---@return boolean? may_ask True if the CLI may still ask: its first hook may not have arrived yet.
 local function obstacle(client)
   local cli = clis.get(client.cli)
@@ -67,7 +67,7 @@ end
 ---@class gemini_bridge.GateReach
 ---@field asking string[] Names of the connected CLIs that ask before edits while the gate is on.
 ---@field others string[] Names of the other connected CLIs, each with the reason.
----@field is_possible boolean At least one connected CLI asks before edits, or may ask.
+---@field is_possible boolean True if at least one connected CLI asks before edits or may ask.
 
 --- Lists the connected CLIs that ask before edits while the gate is on, and the CLIs that do not ask.
 ---@param cli? string Name of a CLI. Leaves out other CLIs.

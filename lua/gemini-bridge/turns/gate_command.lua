@@ -6,8 +6,8 @@ local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
---- Switches the gate on and tells the user which CLIs now ask before edits. Leaves the gate off if CLIs are connected
---- but none of them can ask.
+--- Switches the gate on and tells the user which CLIs now ask before edits. Leaves the gate off if no connected CLI can
+--- ask.
 ---@param cli? string
 local function open(cli)
   local reach = gate.reach(cli)

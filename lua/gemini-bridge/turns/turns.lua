@@ -63,8 +63,8 @@ local function send(sequence)
   end
 end
 
---- Sends a desktop notification (OSC 9) that an agent waits or has finished. Needs the option `notify.desktop`, and
---- sends nothing while Neovim has the focus.
+--- Sends a desktop notification (OSC 9) that an agent waits or has finished. Sends nothing while Neovim has the focus
+--- or the option `notify.desktop` is off.
 ---@param turn gemini_bridge.Turn
 local function notify_desktop(turn)
   if has_focus or not config.get().notify.desktop then

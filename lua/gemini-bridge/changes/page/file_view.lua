@@ -112,6 +112,7 @@ function M.is_notice(win)
   return vim.api.nvim_win_get_buf(win) == notice
 end
 
+--- Shows a file of the review page in a window.
 ---@param win integer
 ---@param file gemini_bridge.PageFile
 ---@return integer buf

@@ -1,5 +1,5 @@
---- Maps keys on the review page and the history page. Keys of the option `changes.keys` work in both windows of a page.
---- All other keys work only in the tree.
+--- Maps keys on the review page and the history page. Keys of the option `changes.keys` work in both windows of the
+--- page. All other keys work only in the tree.
 local config = require("gemini-bridge.config")
 local key_list = require("gemini-bridge.editor.key_list")
 local layout = require("gemini-bridge.changes.page.layout")
@@ -40,7 +40,7 @@ local function show_help(actions, legend)
   key_list.show(vim.list_extend(rows, legend))
 end
 
---- Defines the <Plug> mappings of a page.
+--- Defines the <Plug> mappings of the review page or the history page.
 ---@param prefix string
 ---@param actions gemini_bridge.PageAction[]
 ---@param legend [string, string][] Pairs of icon and meaning for the list of keys.
@@ -120,7 +120,7 @@ local function map_all(keymap, buf, is_tree)
   end
 end
 
---- Maps keys in the right window of a page while the window has the focus.
+--- Maps keys in the text window of a page while the window has the focus.
 ---@param keymap gemini_bridge.Keymap
 ---@param shown gemini_bridge.PageLayout
 ---@return fun() stop

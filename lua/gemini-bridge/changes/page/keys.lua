@@ -207,7 +207,7 @@ local function on_all(shown, verb)
   apply(shown, verb, chosen)
 end
 
---- Tells the user that no undecided hunk is left, except in closed groups.
+--- Tells the user that no undecided hunk is left, or that only closed groups contain undecided hunks.
 ---@param shown gemini_bridge.Page
 local function tell_end(shown)
   if page.go_to_closed(shown) then
@@ -356,7 +356,7 @@ local function attach(shown)
   vim.api.nvim_create_autocmd("BufModifiedSet", {
     group = shown.group,
     callback = function(args)
-      -- From now on, `u` undoes the edit and no decision.
+      -- After this edit, `u` undoes edits again instead of decisions.
       decisions = vim.bo[args.buf].modified and 0 or decisions
     end,
   })

@@ -1,4 +1,5 @@
---- Lays out a page: a tab page with a tree at the left and a text at the right.
+--- Lays out the pages of `:GeminiChanges` and `:GeminiHistory`: a tab page with a tree at the left and a text at the
+--- right.
 local focus = require("gemini-bridge.editor.focus_and_mode")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local window = require("gemini-bridge.editor.window")
@@ -11,15 +12,15 @@ local SHARE, MIN_WIDTH, MAX_WIDTH = 0.3, 26, 56
 --- Minimum number of visible lines above and below the cursor line.
 local MARGIN_LINES = 3
 
---- Values that window options get when a window no longer belongs to a page.
+--- Values that window options get when a window no longer belongs to a page of the plugin.
 local ORDINARY = { winbar = "", diff = false, scrollbind = false, cursorbind = false }
 
 ---@class gemini_bridge.PageLayout
 ---@field group integer Id of the autocommand group.
 ---@field buf integer Buffer of the tree.
 ---@field tab integer
----@field tree integer Window of the tree.
----@field right integer Window of the text.
+---@field tree integer Window of the tree, at the left.
+---@field right integer Window of the text, at the right.
 ---@field right_buf integer Buffer that the page shows at the right. The user may open another buffer in that window.
 ---@field is_filling? boolean True while the page changes the buffer of the window `right`.
 ---@field origin { tab: integer, win: integer } Tab page and window that had the focus before the page opened.
@@ -84,14 +85,14 @@ local function open_right(tree)
 end
 
 --- Returns true if the right window shows the buffer of the page. After the user has opened another buffer there, the
---- page does not change the window.
+--- page leaves the window alone.
 ---@param layout gemini_bridge.PageLayout
 ---@return boolean
 function M.shows_own(layout)
   local win = layout.right
   return vim.api.nvim_win_is_valid(win)
     and vim.w[win].gemini_page == true
-    -- `right_buf` is not up to date while the page changes the buffer. Autocommands may call this function then.
+    -- Autocommands may call this function while the page changes the buffer. `right_buf` is not up to date then.
     and (layout.is_filling or vim.api.nvim_win_get_buf(win) == layout.right_buf)
 end
 
@@ -142,8 +143,8 @@ local function is_copy(win, right)
   return vim.api.nvim_win_is_valid(right) and options.cursorline and options.winbar == vim.wo[right].winbar
 end
 
---- Resets window options as soon as a window shows a certain buffer again, because Neovim has stored the page's options
---- for this buffer.
+--- Resets window options when a window shows a buffer again. Neovim has stored the page's options together with the
+--- buffer.
 ---@param buf integer
 local function reset_later(buf)
   vim.api.nvim_create_autocmd("BufWinEnter", {
@@ -155,11 +156,11 @@ local function reset_later(buf)
   })
 end
 
---- Resets options that windows of the user inherit from the windows of a page, for example after a split.
+--- Resets options that the user's windows inherit from the tree window or the text window, for example after a split.
 ---@param layout gemini_bridge.PageLayout
 ---@param is_own fun(buf: integer): boolean Returns true for a buffer that the page would show itself.
 ---@param release fun(is_closed: boolean) Called when the user closes the right window or opens another buffer there.
----@return fun() stop Resets the options of both windows.
+---@return fun() stop Resets the options of the tree window and the text window.
 function M.follow(layout, is_own, release)
   local function on(event, callback)
     vim.api.nvim_create_autocmd(event, { group = layout.group, callback = callback })
@@ -259,7 +260,7 @@ function M.open(name)
   }
 end
 
---- Closes the tab page of a page and moves the focus back. If there is no other tab page, closes only the tree.
+--- Closes a page with its tab page and moves the focus back. If there is no other tab page, closes only the tree.
 ---@param layout gemini_bridge.PageLayout
 function M.close(layout)
   local end_move = focus.begin_move()

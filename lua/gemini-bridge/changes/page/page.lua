@@ -111,7 +111,7 @@ function M.current_node(shown)
   return shown.current and shown.by_path[shown.current]
 end
 
---- Shows the current file again after the user has closed its window.
+--- Shows the current file again after the user has closed the window of the file.
 ---@param shown gemini_bridge.Page
 function M.ensure_shown(shown)
   local node = M.current_node(shown)

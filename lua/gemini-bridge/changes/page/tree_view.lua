@@ -1,4 +1,4 @@
---- Opens and closes a page with a tree, draws the tree, and finds the nodes at the cursor or in the selection.
+--- Opens and closes a page with a tree, draws the tree, and finds nodes at the cursor or in the selection.
 local compare = require("gemini-bridge.changes.page.compare")
 local draw_tree = require("gemini-bridge.changes.page.draw_tree")
 local focus = require("gemini-bridge.editor.focus_and_mode")

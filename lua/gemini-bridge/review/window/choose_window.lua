@@ -5,8 +5,8 @@ local M = {}
 
 --- Minimum width of each window in a side-by-side layout. With less room, the layout `auto` stacks the windows.
 local MIN_COLUMNS = 50
---- Minimum height of a window that is split into an upper and a lower half. A lower window is split into a left and a
---- right half.
+--- Minimum height of a window that is split into an upper and a lower half. A window with fewer rows is split into a
+--- left and a right half.
 local MIN_LINES = 16
 
 --- Returns the non-floating windows of a tab page.
@@ -18,7 +18,7 @@ function M.windows(tab)
   end, vim.api.nvim_tabpage_list_wins(tab))
 end
 
---- Returns true if a window shows a file that the user edits, and no list, tree or preview.
+--- Returns true if the user edits a file in a window. Returns false for lists, trees and previews.
 ---@param win integer
 local function is_ordinary(win)
   local buf = vim.api.nvim_win_get_buf(win)
@@ -26,7 +26,7 @@ local function is_ordinary(win)
   return vim.bo[buf].buftype == ""
     and vim.fn.isdirectory(vim.api.nvim_buf_get_name(buf)) == 0
     and vim.bo[buf].filetype ~= "netrw"
-    and not vim.w[win].gemini_page -- shows what the user chooses on the review page
+    and not vim.w[win].gemini_page -- belongs to the review page
     and not (options.winfixbuf or options.winfixwidth or options.winfixheight or options.previewwindow)
 end
 
@@ -75,7 +75,7 @@ local function in_use(tab)
   return taken
 end
 
---- Chooses a window of the user that shows the original text during a review.
+--- Chooses a window of the user in which the original text is shown during a review.
 ---@param tab integer
 ---@param original integer Buffer of the original text.
 ---@return integer? win nil if no window is suitable.

@@ -75,7 +75,7 @@ local function scroll_back(view, here)
   end
 end
 
---- Returns the buffer to show in a window of the review that must stay open.
+--- Returns the buffer for a window that stays open after the review.
 ---@param view gemini_bridge.View
 ---@return integer buf
 local function replacement(view)
@@ -112,7 +112,7 @@ local function shows_review(view, win)
   return buf == view.buffers.original or buf == view.buffers.proposal
 end
 
---- Closes a window of a review. In the last window of a tab page of the user, shows another buffer instead.
+--- Closes a window of a review. Keeps the last window of a tab page of the user, and shows another buffer there.
 ---@param view gemini_bridge.View
 ---@param win integer
 local function close_window(view, win)
@@ -163,7 +163,7 @@ function M.close(view)
   local was_inside = view.end_move ~= nil or vim.list_contains(view.made, here) and shows_review(view, here)
   local end_move = focus.begin_move()
   if was_inside and vim.api.nvim_win_is_valid(view.origin) then
-    -- Moves the focus first. Otherwise, Neovim would choose another window when a window with the focus closes.
+    -- Moves the focus first. Otherwise, Neovim would choose another window when the window with the focus closes.
     scheduler.attempt(focus.go, view.origin)
   end
   local directory = vim.fn.getcwd()
