@@ -1,4 +1,4 @@
-/** Runs the life cycle of the bridge: starting, running, stopping, stopped. Each start creates a new companion. */
+/** Runs the bridge through its states: starting, running, stopping, stopped. Each start creates a new companion. */
 import { BUILD } from "./base/build.ts";
 import { createLog, type Log } from "./base/log.ts";
 import { sentence } from "./base/refusal.ts";
@@ -7,8 +7,8 @@ import { createBridge, type Editor, type EventHandlers } from "./neovim/bridge.t
 import type { Services } from "./services.ts";
 
 /**
- * Time until a client (SDK 1.x) reopens an event stream that has ended. The client does not notice the stop of a host
- * if the next host accepts requests by then.
+ * Time after which a client (MCP SDK 1.x) reopens an ended event stream (ms). If the next host accepts requests by
+ * then, the client does not notice that the previous host has stopped.
  */
 const RETURN_DELAY_MS = 1_000;
 
@@ -27,9 +27,9 @@ export interface Companion {
 interface CompanionOptions {
   version: string;
   nvim: Editor;
-  /** Number of this start. Only set in the shared host, whose process serves several starts. */
+  /** Number of this start of the bridge. Set only in the shared host, whose process serves several starts. */
   number?: number | undefined;
-  /** Called after a requested stop, and after a failed start. */
+  /** Called after the bridge was stopped on request, and after a failed start. */
   stopped: () => void;
 }
 
@@ -55,8 +55,9 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
   }
 
   /**
-   * Starts the bridge. After each `await`, checks whether the bridge was stopped meanwhile. To start fast, loads some
-   * modules while it waits for Neovim, and the others only when CLIs can already find the editor.
+   * Starts the bridge. After each `await`, checks whether the bridge was stopped meanwhile. Loads the modules in two
+   * parts, for a fast start: the first part while the host waits for Neovim, the second when CLIs can already find the
+   * editor.
    */
   async function run(): Promise<void> {
     const loaded = new Promise(setImmediate).then(() => import("./port-and-discovery.ts"));
@@ -73,8 +74,8 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     const opened = await openPortAndDiscovery({ bridge, log, boot, report, signal, undoWith });
     const { profiles, endpoint, socketTokens, handlers, publish } = opened;
     const isSeamless = stoppedAt !== undefined && Date.now() - stoppedAt < RETURN_DELAY_MS;
-    // Stores the data for the next host without `stoppedAt`, because the next host would otherwise use this old time
-    // after a crash.
+    // Stores the data for the next host without `stoppedAt`. After a crash of this host, an old `stoppedAt` would be
+    // wrong.
     if (boot.memory && !isSeamless) remember({ interrupted: sessions.map(({ id }) => id) });
     else if (boot.memory) remember({});
 
@@ -97,8 +98,8 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
       services.resume();
     }
 
-    // Serves before it has published, because clients of an earlier host already know the port and may be waiting for
-    // answers.
+    // Serves clients without waiting for `publish`: clients of an earlier host already know the port, and may be
+    // waiting for answers.
     if (boot.memory) await Promise.all([publish(), serve()]);
     else await publish().then(serve);
   }

@@ -1,4 +1,4 @@
-/** Defines the two entries: the remote plugin and the private host. */
+/** Defines the two entries of the bundle: the remote plugin and the private host. */
 import "./interpret-schemas.ts";
 import type { NvimPlugin } from "neovim";
 import * as z from "zod";
@@ -33,7 +33,7 @@ export function runPrivateHost(keepCompiled = () => {}): void {
   nvim.on("notification", (method: string, [name, payload]: unknown[]) => {
     if (method === EVENT_METHOD) host.dispatch(name, payload);
   });
-  // Does this only at the first event, which arrives with the first client: by then, Node has loaded its own modules.
+  // Waits for the first event, which arrives with the first client. By then, Node has loaded its own modules.
   nvim.once("notification", () => {
     keepCompiled();
     saveMemory();
@@ -55,6 +55,9 @@ export function plugin(plugin: NvimPlugin): void {
   });
 }
 
-/** Describes the MCP server. The build stores the description for the program that answers when there is no editor. */
+/**
+ * Describes the MCP server `neovim`. The build stores this description for dist/neovim.cjs, which uses it while no
+ * editor runs.
+ */
 export const offer = async () =>
   (await import("./model/server-description.ts")).describeOffer(packageJson.version);

@@ -1,6 +1,6 @@
 /**
- * Makes Zod interpret schemas instead of compiling them, because compiling pays off only after many messages. Must be
- * imported before all other modules, because Zod reads the setting when it creates a schema.
+ * Makes Zod interpret schemas. Compiling schemas would pay off only after many messages. Must be imported before all
+ * other modules, because Zod reads the setting when it creates a schema.
  */
 import * as z from "zod";
 

@@ -9,19 +9,22 @@ import { isActive } from "./profiles/discovery-paths.ts";
 import { isSocketToken, type Profile, profilesOf, socketTokenOf } from "./profiles/profiles.ts";
 
 /**
- * Time for which WebSocket clients try to reconnect. A client that has given up never uses the same token again, even
- * if the user tells it to connect: it needs a new token.
+ * Time for which WebSocket clients try to reconnect (ms). After this time, a client never uses the same token again,
+ * even if the user tells it to connect. Therefore, a client that has given up needs a new token.
  */
 const RETURN_TIMEOUT_MS = 15_000;
 
 interface PortAndDiscovery {
   readonly endpoint: Endpoint;
-  /** Tokens of WebSockets, by profile. */
+  /** Tokens for WebSockets, by profile. */
   readonly socketTokens: Endpoint["tokens"];
-  /** The profiles of the CLIs that can connect. */
+  /** Profiles of the CLIs that can connect. */
   readonly profiles: readonly Profile[];
   readonly handlers: Pick<EventHandlers, "announce" | "focused" | "workspace">;
-  /** Publishes the bridge. @throws {DiscoveryError} if that fails, or an abort error if the bridge stops meanwhile */
+  /**
+   * Publishes the bridge.
+   * @throws {DiscoveryError} if a discovery file cannot be written, or an abort error if the bridge stops meanwhile
+   */
   publish(): Promise<void>;
 }
 
@@ -67,7 +70,7 @@ export async function openPortAndDiscovery(options: PortAndDiscoveryOptions): Pr
   });
   undoWith(workspace.remove);
 
-  /** Publishes, and reports a failure to the user. */
+  /** Runs `publish`, and reports a failure to the user. */
   async function attempt(publish: () => void | Promise<void>): Promise<void> {
     try {
       await publish();

@@ -37,7 +37,7 @@ export interface Services {
   resume(): void;
   /** Must be called when directories are opened in Neovim. */
   opened(directories: readonly string[]): void;
-  /** Idempotent. */
+  /** Closes all features. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -47,9 +47,9 @@ interface ServicesOptions {
   log: Log;
   boot: Boot;
   profiles: readonly Profile[];
-  /** Port of the endpoint. */
+  /** Port of the HTTP endpoint. */
   port: number;
-  /** Tokens of WebSockets, by profile. */
+  /** Tokens for WebSockets, by profile. */
   socketTokens: Address["tokens"];
   /** Data that an earlier host has stored. */
   memory: Memory;
@@ -109,8 +109,7 @@ export function createServices(options: ServicesOptions): Services {
     reconnect: boot.reconnect,
     report,
     lost: (cli) => prompts.connect(cli),
-    // Reports the end of the turn, because a CLI that the user has stopped reports neither the end of its tool nor that
-    // of its turn.
+    // Reports the end of the turn: a CLI that the user has stopped sends no hook for the end of its tool or its turn.
     stopped: (agent) => void changes.listener({ kind: "turn_ended", agent, at: Date.now() }),
   });
   const { terminals, agents, activity } = clients;
@@ -189,7 +188,7 @@ export function createServices(options: ServicesOptions): Services {
   /** Starts to search for the client of an agent. Does not wait for the result, so that the agent is not delayed. */
   const handle = ({ agent }: AgentEvent): void =>
     void agents.heard(agent).catch((error: unknown) => log.warn("an agent's client was not found:", error));
-  /** Whether the CLI of an agent can ask a user. */
+  /** Whether a user can answer questions of the agent's CLI. */
   async function canAnswer(agent: Agent): Promise<boolean> {
     const { headless = [] } = profileOf(agent.cli) ?? {};
     const isConnected = (await agents.find(agent)) !== undefined;

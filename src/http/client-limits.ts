@@ -21,7 +21,7 @@ export interface Introduction {
   clientInfo: { name: string; version: string };
 }
 
-/** The data that is kept from a client's `initialize` request. */
+/** Returns the data to keep from a client's `initialize` request. */
 export function sessionInfo(
   id: string,
   credential: string,
@@ -37,7 +37,7 @@ export function sessionInfo(
   };
 }
 
-/** Whether a message, or a message of a batch, has an id that is too long. */
+/** Whether a message has an id that is too long. For a batch, checks each message. */
 export function hasLongId(body: unknown): boolean {
   const messages: unknown[] = Array.isArray(body) ? body : [body];
   return messages.some((message) => {

@@ -3,23 +3,23 @@ import type { IdeContext } from "../contract/companion.ts";
 import type { SelectedRange } from "../contract/snapshot.ts";
 import type { Notification } from "./notification.ts";
 
-/** The data that a later host needs to continue a session. */
+/** The data with which a later host can continue a session. */
 export interface SessionInfo {
   readonly id: string;
-  /** The name of the token that opened the session. */
+  /** Name of the token that opened the session. */
   readonly credential: string;
-  /** Unix milliseconds. */
+  /** Time of the connection (Unix milliseconds). */
   readonly connectedAt: number;
-  /** The name that the CLI reports. */
+  /** Name of the client, as the client itself reports it. */
   readonly name: string;
   readonly version: string;
   readonly protocolVersion: string;
 }
 
-/** The context of the editor. */
+/** The context of the editor: open files, cursor and selection. */
 export interface SharedContext {
   readonly context: IdeContext;
-  /** The place of the selected text in the active file. */
+  /** Range of the selected text in the active file. */
   readonly selected: SelectedRange | undefined;
   /** The context as a message of the companion protocol, encoded once for all clients. */
   readonly notification: Notification;
@@ -27,24 +27,24 @@ export interface SharedContext {
 
 /** The user's decision on a review. */
 export interface Decision {
-  /** Name of the review in its session. */
+  /** Name of the review, unique in the session of its client. */
   readonly name: string;
   readonly filePath: string;
   /** The accepted text; undefined for a rejection. */
   readonly content: string | undefined;
 }
 
-/** A file that a prompt refers to, or some lines of it. */
+/** A file, or some of its lines, to which a prompt refers. */
 export interface FileReference {
-  /** Absolute. */
+  /** Absolute path of the file. */
   readonly path: string;
   /** First and last line, 1-based. */
   readonly lines?: readonly [number, number] | undefined;
 }
 
-/** References that are ready to be inserted into the CLI's prompt. */
+/** File references that the bridge can insert into the CLI's prompt. */
 export interface Mention {
-  /** The text with which the CLI's prompt ends after the insertion. */
+  /** Text at the end of the CLI's prompt after the insertion. */
   readonly shows: string;
   insert(): void;
 }
@@ -54,25 +54,25 @@ export interface Client {
   readonly info: SessionInfo;
   /** Whether the client can receive messages. */
   readonly isConnected: boolean;
-  /** The ports of the connection, at both ends. */
+  /** Local ports of the connection: the bridge's (`own`) and the client's. */
   readonly ports: { own: number; client: number } | undefined;
   /** Sends the context if the client is connected. */
   share(context: SharedContext): void;
   /**
    * Sends the user's decision as soon as the client is connected.
-   * @returns true once sent; false if the session ended first
+   * @returns true after the decision was sent; false if the session ended first
    */
   decide(decision: Decision): Promise<boolean>;
   /**
-   * Prepares references for the CLI's prompt. This method is missing if the protocol cannot insert references.
+   * Prepares file references for the CLI's prompt. This method is missing if the protocol cannot insert references.
    * @param cwd the CLI's directory
-   * @returns undefined if the CLI would misunderstand even one of them
+   * @returns undefined if the CLI would misunderstand any of the references
    */
   mention?(references: readonly FileReference[], cwd: string): Mention | undefined;
 }
 
 export interface ClientList {
-  /** Clients that can receive messages. */
+  /** Lists the clients that can receive messages. */
   connected(): Client[];
   get(id: string): Client | undefined;
 }

@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 
-/** Time for a peer to read its answer and close the connection itself. */
+/** Time in which a peer can read its answer and close the connection itself (ms). */
 const CLOSE_DELAY_MS = 1_000;
 
 /** @returns the body of an HTTP error: a JSON-RPC error that answers no particular request. */
@@ -13,8 +13,8 @@ export function rpcError(code: number, message: string) {
 }
 
 /**
- * The first method that a client calls if it supports the newer protocol, which has no sessions. If the call fails, the
- * client uses the older protocol.
+ * Clients of the newer MCP protocol, which has no sessions, call this method first. If the call fails, they use the
+ * older protocol.
  */
 export const DISCOVER = "server/discover";
 
@@ -23,7 +23,10 @@ export function methodNotFound(id: unknown) {
   return { jsonrpc: "2.0", error: { code: -32601, message: "Method not found" }, id } as const;
 }
 
-/** JSON-RPC code and message for an HTTP status. Replaces Fastify's own messages, which may reveal internals. */
+/**
+ * Returns the JSON-RPC error code and message for an HTTP status. They replace Fastify's own messages, which may reveal
+ * internals.
+ */
 function errorOf(status: number): [code: number, message: string] {
   switch (status) {
     case 400:
@@ -41,18 +44,19 @@ function errorOf(status: number): [code: number, message: string] {
   }
 }
 
-/** Fastify's error handler. Never sends a stack trace or a path. */
+/** Fastify's error handler. Its answers contain no stack traces and no paths. */
 export function sendError(error: FastifyError, _request: FastifyRequest, reply: FastifyReply): void {
   const status = error.statusCode !== undefined && error.statusCode >= 400 ? error.statusCode : 500;
-  // Does not close the connection: closing it during an upload would reset it before the client has read the error. On
-  // the open connection, Node reads and discards the rest of the body, until the request timeout.
+  // Keeps the connection open: closing it during an upload would reset it, and the client could not read the error.
+  // Node reads and discards the rest of the body, until the request timeout.
   reply.removeHeader("connection");
   reply.code(status).send(rpcError(...errorOf(status)));
 }
 
 /**
  * Answers data that is not a valid HTTP request.
- * @param answering whether an earlier request is still being answered: nothing may then be mixed into that answer
+ * @param answering whether the answer to an earlier request is still being sent. An error must not be mixed into that
+ * answer
  */
 export function sendClientError(error: NodeJS.ErrnoException, socket: Socket, answering: boolean): void {
   if (!socket.writable || answering || error.code === "ECONNRESET") {
@@ -76,8 +80,8 @@ export function sendClientError(error: NodeJS.ErrnoException, socket: Socket, an
 }
 
 /**
- * Destroys a connection after a delay, unless the peer has closed it by then. Ending only our side would not be enough:
- * the file descriptor would stay open until the peer closes the connection.
+ * Destroys a connection after a delay, unless the peer has closed it by then. Closing only our side of the connection
+ * would keep the file descriptor open until the peer closes its side.
  * @param isUseless decides after the delay whether to destroy the connection
  */
 export function destroyLater(socket: Duplex, isUseless: () => boolean): void {

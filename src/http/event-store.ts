@@ -1,4 +1,4 @@
-/** Stores the recent events of a session's event stream, so that they can be sent again after an interruption. */
+/** Stores the recent events of a session's event stream. After an interruption, the bridge sends them again. */
 import { randomBytes } from "node:crypto";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 
@@ -7,14 +7,14 @@ interface StoredEvent {
   message: JSONRPCMessage;
   /** Total length of the strings in the message (UTF-16 units). */
   size: number;
-  /** Whether the event is kept even beyond the bounds, because its delivery is not confirmed yet. */
+  /** Whether to keep the event even beyond the bounds of the store, because its delivery is not confirmed yet. */
   pinned: boolean;
 }
 
 interface Bounds {
-  /** Maximum number of events. */
+  /** Maximum number of stored events. */
   count: number;
-  /** Maximum total `size` of all events (UTF-16 units). The newest event is kept even if it is longer. */
+  /** Maximum total `size` of the stored events (UTF-16 units). The newest event is stored even if it is longer. */
   size: number;
 }
 
@@ -42,12 +42,14 @@ export class BoundedEventStore {
   }
 
   /**
-   * @param pinned keeps the event until `unpin` is called, because an event that is dropped counts as delivered
+   * Stores an event.
+   * @param pinned whether to keep the event until `unpin` is called. Other events may be dropped, and then count as
+   * delivered
    * @returns the event's id
    */
   add(message: JSONRPCMessage, pinned = false): string {
     const number = ++this.#last;
-    // Keeps only the newest context, because sending an older one again would send stale data.
+    // Keeps only the newest context, because an older context is stale.
     if (isContext(message)) this.#drop(this.#events.findIndex((event) => isContext(event.message)));
     const size = sizeOf(message);
     this.#events.push({ number, message, size, pinned });
@@ -71,7 +73,7 @@ export class BoundedEventStore {
   }
 
   /**
-   * Returns the stored events after an event, oldest first.
+   * Returns the stored events after the event with this id, oldest first.
    * @returns undefined if the id is not from this store
    */
   after(lastId: string): SentEvent[] | undefined {
@@ -103,12 +105,15 @@ export class BoundedEventStore {
 
   #parse(id: string): number | undefined {
     const [, origin, number] = EVENT_ID.exec(id) ?? [];
-    // Refuses a number that was never assigned: it would mark every event as seen.
+    // Refuses a number that was never assigned: such a number would mark every event as seen.
     return origin === this.#origin && Number(number) <= this.#last ? Number(number) : undefined;
   }
 }
 
-/** Total length of all strings in a value. Avoids encoding long messages as JSON only to measure them. */
+/**
+ * Returns the total length of all strings in a value (UTF-16 units). Does not encode the value as JSON, which would
+ * take long for long messages.
+ */
 function sizeOf(value: unknown): number {
   if (typeof value === "string") return value.length;
   if (typeof value !== "object" || value === null) return 0;

@@ -1,27 +1,28 @@
 /**
- * The standalone event stream of a session, which carries notifications to a CLI. Bypasses the SDK, which would encode
- * each message again for every session and pass it through three streams (measurements in bench/README.md).
+ * The standalone event stream of a session. It carries notifications to a CLI. Does not use the SDK's streams: they
+ * would encode each message again for every session, and pass it through three streams (measurements in
+ * bench/README.md).
  */
 import type { ServerResponse } from "node:http";
 import { BoundedEventStore } from "./event-store.ts";
 import { encodeMessage, type Notification } from "./notification.ts";
 
 export interface EventStream {
-  /** Whether a client is reading the stream. */
+  /** Whether a client is reading the event stream. */
   readonly isConnected: boolean;
   /** Sends the context if a client is connected. A slow reader gets only the newest context. */
   notify(notification: Notification): void;
   /**
    * Sends the user's decision as soon as a client is connected.
-   * @returns true once sent; false if the session ended first
+   * @returns true after the decision was sent; false if the session ended first
    */
   deliver(notification: Notification): Promise<boolean>;
   /**
-   * Continues the stream on a new response, and ends the previous response.
+   * Continues the event stream on a new response, and ends the previous response.
    * @param lastId the last event that the client received, if any
    */
   connect(response: ServerResponse, lastId: string | undefined): void;
-  /** Ends the stream. Unsent decisions are reported as not sent. Idempotent. */
+  /** Ends the event stream. Reports unsent decisions as not sent. Idempotent. */
   close(): void;
 }
 
@@ -40,15 +41,18 @@ interface UnsentDecision {
 
 export function createEventStream({ keepAlive, disconnected }: EventStreamOptions): EventStream {
   const store = new BoundedEventStore();
-  /** Unsent decisions by event id, in the order of the decisions. Their events are pinned in the store. */
+  /**
+   * Unsent decisions by event id, in the order of the user's decisions. The store keeps their events until they are
+   * sent.
+   */
   const awaited = new Map<string, UnsentDecision>();
   let current: ServerResponse | undefined;
-  /** The newest context, held back until the reader has taken the earlier events. */
+  /** The newest context, held back until the client has read the earlier events. */
   let late: Notification | undefined;
   let alive: NodeJS.Timeout | undefined;
   let closed = false;
 
-  /** Marks an event as sent, and resolves `deliver` if the event is a decision. */
+  /** Marks an event as sent. If the event is a decision, resolves the promise of `deliver`. */
   function markSent(id: string): void {
     awaited.get(id)?.report(true);
     awaited.delete(id);
@@ -57,7 +61,7 @@ export function createEventStream({ keepAlive, disconnected }: EventStreamOption
 
   function write(response: ServerResponse, id: string, { data }: Notification): void {
     let pieces = 0;
-    // Called for each piece: when the socket has taken it, or with an error.
+    // Called for each piece of the message: when the socket has taken the piece, or with an error.
     const taken = (error: unknown) => {
       pieces -= 1;
       if (error) return;
@@ -75,12 +79,11 @@ export function createEventStream({ keepAlive, disconnected }: EventStreamOption
     response.uncork();
   }
 
-  /** Sends the events that the client has missed. All other events count as delivered. */
+  /** Sends the events that the client has missed. Marks all other events as sent. */
   function replay(response: ServerResponse, lastId: string | undefined): void {
-    // A stream of an earlier host cannot be continued: sends only the unsent decisions.
+    // The bridge cannot continue the stream of an earlier host, and sends only the unsent decisions.
     const missed = (lastId === undefined ? undefined : store.after(lastId)) ?? store.pinned();
-    // Unsent decisions are pinned, so that none is missing from the store. The client has therefore seen each decision
-    // that is not among the missed events.
+    // The store keeps every unsent decision. The client has therefore seen each decision that is not in `missed`.
     const unseen = new Set(missed.map(({ id }) => id));
     for (const id of [...awaited.keys()]) if (!unseen.has(id)) markSent(id);
     for (const { id, message } of missed)
@@ -90,7 +93,7 @@ export function createEventStream({ keepAlive, disconnected }: EventStreamOption
   function sendLate(): void {
     if (!current || !late || isBehind(current)) return;
     const next = late;
-    late = undefined; // before the write, which may call sendLate again
+    late = undefined; // set before `write`, which may call sendLate again
     write(current, store.add(next.message), next);
   }
 
@@ -127,7 +130,7 @@ export function createEventStream({ keepAlive, disconnected }: EventStreamOption
         release();
         disconnected();
       });
-      response.on("error", () => {}); // the "close" event follows and is handled
+      response.on("error", () => {}); // the "close" event follows, and has a handler
       replay(response, lastId);
     },
     close() {
@@ -140,8 +143,8 @@ export function createEventStream({ keepAlive, disconnected }: EventStreamOption
 }
 
 /**
- * Whether the client has not yet read all that was sent. Checks the response and also its socket, because the socket
- * gets corked data later.
+ * Whether the client has not yet read all sent data. Checks the response and its socket, because corked data reaches
+ * the socket later.
  */
 function isBehind(response: ServerResponse): boolean {
   return response.writableNeedDrain || (response.socket?.writableNeedDrain ?? false);

@@ -6,7 +6,7 @@ import { destroyLater, rpcError } from "./errors.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The name of the token in the request. */
+    /** Name of the token in the request. */
     credential: string;
   }
   interface FastifyContextConfig {
@@ -21,26 +21,26 @@ export interface Route {
   readonly methods: HTTPMethods[];
   /** Maximum body of a request without a session id (UTF-16 units). */
   readonly maxFirstMessage?: number;
-  /** Passes the body to the handler as an unparsed string. */
+  /** Whether the handler gets the body as an unparsed string. */
   readonly isText?: boolean;
   handler(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>;
   /** Called when the application closes. */
   close?(): Promise<void>;
 }
 
-/** Accepted host names. A CLI in a container uses the last name. */
+/** Accepted host names. A CLI in a container uses `host.docker.internal`. */
 const HOSTS = ["127.0.0.1", "localhost", "host.docker.internal"];
 
-/** The port of the endpoint and its tokens. */
+/** Port of the endpoint, and its tokens. */
 export interface Address {
   readonly port: number;
-  /** The tokens by name: the name of a profile or of a purpose. The name shows who has sent a request. */
+  /** The tokens by name. The name of a token is a profile or a purpose, and shows who has sent a request. */
   readonly tokens: Readonly<Record<string, string>>;
 }
 
 /**
- * Returns the reason to refuse a request: a foreign `Host` (DNS rebinding), or any `Origin` (web pages). Returns
- * undefined for other requests.
+ * Returns the reason for refusing a request: a foreign `Host` header (DNS rebinding), or any `Origin` header (web
+ * pages). Returns undefined for other requests.
  */
 export function problemOf({ host, origin }: IncomingHttpHeaders, port: number): string | undefined {
   if (!HOSTS.some((name) => host?.toLowerCase() === `${name}:${port}`)) return "Forbidden: unknown host";
@@ -54,7 +54,7 @@ export function nameOfToken(tokens: Address["tokens"], given: string): string | 
   return found[0]?.[0];
 }
 
-/** Refuses requests with a foreign `Host` or any `Origin` (403). */
+/** Refuses requests with a foreign `Host` header, or with any `Origin` header (403). */
 export function checkHost({ port }: Address): onRequestHookHandler {
   return (request, reply, done) => {
     const problem = problemOf(request.headers, port);
@@ -63,10 +63,10 @@ export function checkHost({ port }: Address): onRequestHookHandler {
   };
 }
 
-/** Refuses a request without `Authorization: Bearer <token>` with 401. */
+/** Refuses requests without `Authorization: Bearer <token>` (401). */
 export function checkToken({ tokens }: Address): onRequestHookHandler {
   return (request, reply, done) => {
-    // The scheme is case-insensitive (RFC 9110, 11.1), the token is not.
+    // The scheme is case-insensitive (RFC 9110, 11.1); the token is case-sensitive.
     const given = /^bearer +(.*)$/i.exec(request.headers.authorization ?? "")?.[1] ?? "";
     const name = nameOfToken(tokens, given);
     request.credential = name ?? "";
@@ -75,7 +75,9 @@ export function checkToken({ tokens }: Address): onRequestHookHandler {
   };
 }
 
-/** Refuses unknown paths (404) and methods (405) before the body is read, unlike Fastify's router. */
+/**
+ * Refuses unknown paths (404) and methods (405) before the body is read. Fastify's router would read the body first.
+ */
 export function checkRoute(routes: readonly Route[]): onRequestHookHandler {
   return (request, reply, done) => {
     const route = routes.find(({ url }) => request.url.split("?", 1)[0] === url);
@@ -86,7 +88,7 @@ export function checkRoute(routes: readonly Route[]): onRequestHookHandler {
   };
 }
 
-/** Refuses an unauthorized request. Destroys the connection soon after if the body is still incomplete. */
+/** Refuses an unauthorized request. If the rest of its body does not arrive soon, destroys the connection. */
 function refuseStranger(reply: FastifyReply, status: number, message: string): void {
   const { raw } = reply.request;
   reply.raw.once("finish", () => destroyLater(raw.socket, () => !raw.complete));

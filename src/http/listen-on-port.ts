@@ -1,4 +1,4 @@
-/** Opens the HTTP endpoint. Requests are accepted at once and wait while the application is loaded. */
+/** Opens the HTTP endpoint. The endpoint accepts requests at once; they wait while the application is loaded. */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
@@ -9,29 +9,29 @@ import type { Address, Route } from "./guard.ts";
 
 /** Timeouts of a connection (milliseconds). */
 export interface Timeouts {
-  /** Timeout for the headers of a request. */
+  /** Timeout for the headers of a request (ms). */
   headers: number;
-  /** Timeout for the whole request. */
+  /** Timeout for a whole request (ms). */
   request: number;
-  /** Timeout between two requests on one connection. An open event stream is not idle. */
+  /** Timeout of a connection between two requests (ms). An open event stream is not idle. */
   idle: number;
   /**
-   * Interval at which Node checks for `headers` and `request` timeouts. With a shorter interval, an idle host would use
-   * more processor time.
+   * Interval at which Node checks the timeouts `headers` and `request` (ms). With a shorter interval, an idle host
+   * would use more processor time.
    */
   check: number;
 }
 
 /**
- * The sum of `headers`, `check` and CLOSE_DELAY_MS is ten seconds, because a silent connection must be closed by then
- * (SECURITY.md).
+ * A silent connection must be closed within ten seconds (SECURITY.md). Ten seconds is the sum of `headers`, `check` and
+ * CLOSE_DELAY_MS.
  */
 const TIMEOUTS: Timeouts = { headers: 5_000, request: 60_000, idle: 9_000, check: 4_000 };
 
-/** Handles a request to change the protocol, and takes over its connection. */
+/** Handles an HTTP upgrade request, and takes over its connection. */
 type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
-/** Serves connections that are no longer HTTP. */
+/** Serves connections after an upgrade from HTTP. */
 export interface SocketRoute {
   readonly accept: UpgradeListener;
   /** Ends all connections. Idempotent. */
@@ -39,13 +39,13 @@ export interface SocketRoute {
 }
 
 interface ListenOptions {
-  /** Names of the tokens to create. */
+  /** Names of the tokens to create for HTTP requests. */
   names: readonly string[];
-  /** Names of the tokens to create for WebSockets. Without names, requests for WebSockets are not accepted. */
+  /** Names of the tokens to create for WebSockets. Without names, WebSockets are not accepted. */
   socketNames?: readonly string[];
   /**
-   * Port and tokens of an earlier host, to be used again. If another program has taken the port, new tokens are issued,
-   * because returning clients send their old tokens to that program.
+   * Port and tokens of an earlier host, to be used again. If another program has taken the port, new tokens are issued:
+   * returning clients send their old tokens to that program.
    */
   before?: { port?: number | undefined; tokens?: Address["tokens"] | undefined };
   log: Log;
@@ -54,7 +54,7 @@ interface ListenOptions {
 
 export interface Endpoint extends Address {
   readonly server: Server;
-  /** Tokens for WebSockets. They are not valid for other requests. */
+  /** Tokens for WebSockets. Other requests cannot use them. */
   readonly socketTokens: Address["tokens"];
   /**
    * Answers the waiting requests, then every new request.
@@ -77,7 +77,7 @@ export async function listen(options: ListenOptions): Promise<Endpoint> {
     headersTimeout: timeouts.headers,
     keepAliveTimeout: timeouts.idle,
     connectionsCheckingInterval: timeouts.check,
-    keepAlive: true, // detects a peer that vanished without closing, as behind a container's network
+    keepAlive: true, // detects a peer that has vanished without closing the connection
   });
   server.on("request", wait).on("connection", (socket: Socket) => {
     const { remotePort } = socket;
@@ -102,7 +102,7 @@ export async function listen(options: ListenOptions): Promise<Endpoint> {
     known = {};
     await open(0);
   }
-  // Without this listener, a failed accept (no file descriptors left) would end the process.
+  // Without this listener, an error while accepting a connection (no file descriptors left) would end the process.
   server.on("error", ({ message }) => log.warn("the server:", message));
   const bound = server.address();
   if (bound === null || typeof bound === "string") throw new Error("the server has no port");
@@ -118,11 +118,11 @@ export async function listen(options: ListenOptions): Promise<Endpoint> {
     server.close();
     takeUpgrade = (_request, socket) => socket.destroy();
     for (const [, socket] of waitingUpgrades.splice(0)) socket.destroy();
-    // Waits one tick before ending any session, so that a process that is about to exit keeps its sessions and reviews:
-    // the next host then takes them over.
+    // Waits one tick before ending sessions. A process that is about to exit ends before this: its sessions and reviews
+    // are kept, and the next host takes them over.
     await Promise.resolve();
-    // Ends event streams before connections are destroyed: a client reconnects after a regular end, but reports an
-    // error after a broken connection.
+    // Ends event streams before the connections are destroyed. A client reconnects after a regular end of its stream,
+    // but reports an error after a broken connection.
     await closeRoutes();
     server.closeAllConnections(); // a request that waits for Neovim would keep the server open
     await closeApp();

@@ -4,11 +4,14 @@ import type { IdeNotifications } from "../contract/companion.ts";
 
 export interface Notification {
   readonly message: JSONRPCMessage;
-  /** The JSON and the blank line that ends the event. Encoded once for all sessions. */
+  /** Returns the JSON and the blank line that ends the event, in pieces. Encoded once for all sessions. */
   readonly data: () => Iterable<Buffer | string>;
 }
 
-/** Maximum length of a piece (UTF-16 units). The client can read one piece of a long text while the next is encoded. */
+/**
+ * Maximum length of a piece of a message (UTF-16 units). The client can read one piece of a long text while the host
+ * encodes the next piece.
+ */
 const PIECE_LENGTH = 128 * 1024;
 
 export function encode<M extends keyof IdeNotifications>(
@@ -22,7 +25,10 @@ export function encode<M extends keyof IdeNotifications>(
   return isLong ? { message, data: () => pieces(method, params) } : encodeMessage(message);
 }
 
-/** @param content the accepted text; undefined for a rejection */
+/**
+ * Encodes the user's decision on a review.
+ * @param content the accepted text; undefined for a rejection
+ */
 export function encodeDecision(filePath: string, content: string | undefined): Notification {
   return content === undefined
     ? encode("ide/diffRejected", { filePath })
@@ -54,7 +60,7 @@ function* pieces(method: string, params: object): Generator<string> {
   yield `${json}}}\n\n`;
 }
 
-/** Splits a text into pieces. Keeps surrogate pairs together, because JSON would escape each half of a pair. */
+/** Splits a text into pieces. Does not split surrogate pairs, because JSON would escape each half of a pair. */
 function* slices(text: string): Generator<string> {
   for (let from = 0; from < text.length; ) {
     const isCut = /[\uD800-\uDBFF]/.test(text.charAt(from + PIECE_LENGTH - 1));

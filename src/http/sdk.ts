@@ -1,6 +1,6 @@
 /**
- * Exports what the host uses of the MCP SDK. Loaded only after the start, because the SDK takes time to build hundreds
- * of schemas. Also exports our sessions, because they use the SDK.
+ * Exports the parts of the MCP SDK that the host uses. Loaded only after the start, because the SDK takes time to build
+ * hundreds of schemas. Also exports the bridge's sessions, because they use the SDK.
  */
 export { McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
 export {

@@ -21,10 +21,10 @@ interface AppOptions {
 /** @returns an application that does not receive the server's requests yet */
 export function buildApp(options: AppOptions): FastifyInstance {
   const { server, address, routes, log, bodyLimit, idle } = options;
-  /** Open responses by connection. */
+  /** Responses that are not finished yet, by connection. */
   const unfinished = new WeakMap<Socket, Set<FastifyReply>>();
 
-  /** Whether a complete request on this connection waits for its answer, or the answer is being sent. */
+  /** Whether the answer to a complete request on this connection is not finished yet. */
   function isAnswering(socket: Socket): boolean {
     const replies = [...(unfinished.get(socket) ?? [])];
     return replies.some(({ raw, request }) => raw.headersSent || request.raw.complete);
@@ -34,7 +34,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
     logger: false, // Fastify would log to standard output, the RPC channel
     bodyLimit,
     serverFactory: () => server,
-    // Replaces a path that cannot be decoded: otherwise, the router would answer the request before the guards run.
+    // Replaces a path that cannot be decoded. Otherwise, the router would answer the request before the guards run.
     rewriteUrl: ({ url = "/" }) => (isDecodable(url) ? url : "/"),
     exposeHeadRoutes: false,
     clientErrorHandler(error, socket) {
@@ -45,7 +45,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   app.removeAllContentTypeParsers();
   const parseJson = app.getDefaultJsonParser("error", "error");
   app.addContentTypeParser<string>("application/json", { parseAs: "string" }, (request, body, done) => {
-    // Accepts an empty body in a DELETE request, because some clients send a Content-Type although there is no body.
+    // Accepts an empty body in a DELETE request: some clients send a Content-Type header without a body.
     if (body === "" && request.method === "DELETE") done(null);
     else if (request.routeOptions.config.isText) done(null, body);
     else if (request.headers["mcp-session-id"] === undefined && body.length > maxFirstMessage(request))
@@ -53,8 +53,8 @@ export function buildApp(options: AppOptions): FastifyInstance {
     else void parseJson(request, body, done);
   });
   app.decorateRequest("credential", "");
-  // Announces half of the real idle timeout, because a request is lost if the client sends it while the connection
-  // closes: on a busy machine, a client can be seconds late.
+  // Announces half of the real idle timeout. A client loses a request that it sends while the host closes the
+  // connection, and on a busy machine, a client can be seconds late.
   const keepAlive = `timeout=${Math.max(1, Math.floor(idle / 2000))}`;
   app.addHook("onRequest", ({ raw: { socket } }, reply, done) => {
     reply.raw.setHeader("Keep-Alive", keepAlive);

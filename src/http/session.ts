@@ -1,4 +1,4 @@
-/** The session of one CLI: MCP server, transport, event stream and expiry. */
+/** Manages the session of one CLI: MCP server, transport, event stream and expiry. */
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
 import {
@@ -12,13 +12,13 @@ import type { Client, SessionInfo } from "./client.ts";
 import { createEventStream, type EventStream, onceClosed } from "./event-stream.ts";
 import { encodeDecision } from "./notification.ts";
 
-/** A client of MCP's streamable HTTP. It is connected while its event stream is open. */
+/** A client that uses MCP's streamable HTTP. The client counts as connected while its event stream is open. */
 export interface Session extends Client, Pick<EventStream, "notify" | "deliver"> {}
 
 export interface Connection extends Session {
   /** Answers a request of this session. */
   handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>;
-  /** Initializes the SDK for a client that sent `initialize` to an earlier host. */
+  /** Initializes the MCP SDK for a client that has sent `initialize` to an earlier host. */
   initialize(): Promise<void>;
   /** Ends the session. Idempotent. */
   close(): Promise<void>;
@@ -28,17 +28,17 @@ interface ConnectionOptions {
   info: SessionInfo;
   server: McpServer;
   log: Log;
-  /** Registers tools, resources and prompts. Possible only before the transport is connected. */
+  /** Registers tools, resources and prompts. Must be called before the transport is connected. */
   register(session: Session): void;
   /** Interval of keep-alive comments on the event stream (milliseconds). */
   keepAlive: number;
-  /** A session without an open stream ends this long after its last request (milliseconds). */
+  /** Time after its last request for which a session without an open stream is kept (ms). */
   grace: number;
-  /** The client's `initialize` request was accepted. */
+  /** Called when the client's `initialize` request was accepted. */
   initialized(): void;
-  /** The event stream is open. The client receives notifications from now on. */
+  /** Called when the event stream is open. The client receives notifications from now on. */
   connected(): void;
-  /** The event stream closed. The client may open it again. */
+  /** Called when the event stream has closed. The client may open it again. */
   disconnected(): void;
   ended(): void;
 }
@@ -50,20 +50,23 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
   const { info, server, grace, log } = options;
   let expiry: NodeJS.Timeout | undefined;
   let ports: Session["ports"];
-  /** Number of requests whose responses are open. */
+  /** Number of requests whose responses are not finished. */
   let requests = 0;
   let ended = false;
-  /** Maps each request whose response is open to all requests of the same POST: several in a batch, otherwise one. */
+  /**
+   * Maps each unfinished request to all requests of the same POST. A batch has several requests, any other POST has
+   * one.
+   */
   const posted = new Map<RequestId, readonly RequestId[]>();
 
-  // Is created without an event store: with one, answers would have event ids, and the client's SDK would request the
+  // Has no event store. With an event store, answers would have event ids, and the client's SDK would request the
   // stream again.
   const transport = new WebStandardStreamableHTTPServerTransport({
     sessionIdGenerator: () => info.id,
     onsessioninitialized: options.initialized,
     keepAliveMs: options.keepAlive,
   });
-  // Logs only the text before the colon, because the rest may contain data from the client.
+  // Logs only the text before the colon, because the text after it may contain data from the client.
   server.server.onerror = ({ message }) =>
     log.debug(`session ${info.id.slice(0, 8)}: ${message.split(":", 1)[0]}`);
   server.server.onclose = () => {
@@ -89,7 +92,7 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
   }
 
   /**
-   * Lets the SDK answer. The session does not expire before the response closes, because a response may be a long
+   * Lets the MCP SDK answer. The session does not expire before the response closes, because a response may be a long
    * stream.
    */
   async function answer(request: FastifyRequest, reply: FastifyReply, body?: unknown): Promise<FastifyReply> {
@@ -100,8 +103,8 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
     try {
       return reply.send(await transport.handleRequest(webRequest(request), { parsedBody: body }));
     } finally {
-      // Called only after the SDK has handled the request: if the client has already disconnected, this cancels the
-      // request at once, and the SDK must know the request by then.
+      // Runs after the SDK has handled the request. If the client has already disconnected, the request is cancelled at
+      // once, and the SDK can only cancel a request that it knows.
       onceClosed(reply.raw, () => {
         requests -= 1;
         touch();
@@ -119,7 +122,7 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
   /** Ends the response of a cancelled request, because the SDK would leave it open. */
   function endCancelled(id: RequestId): void {
     if (posted.get(id)?.length === 1) transport.closeSSEStream(id);
-    // Removes the request from the SDK. In a batch, this also sends the error together with the other answers.
+    // Removes the request from the SDK. For a batch, this also sends the error with the other answers of the batch.
     const error = { code: REQUEST_CANCELLED, message: "Request cancelled" };
     transport.send({ jsonrpc: "2.0", id, error }).catch(() => {});
   }
@@ -194,7 +197,7 @@ function isStreamRequest({ headers }: FastifyRequest): boolean {
   );
 }
 
-/** Converts a request into the form that the transport takes. The transport ignores the URL. */
+/** Converts a request into the form that the SDK's transport takes. The transport ignores the URL. */
 function webRequest(request: FastifyRequest): Request {
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers)) {

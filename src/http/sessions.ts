@@ -1,4 +1,4 @@
-/** Manages the sessions of all connected CLIs: creation, limits, and the session of each request. */
+/** Manages the sessions of all connected CLIs: creates and limits them, and finds the session of each request. */
 import { randomUUID } from "node:crypto";
 import { EventEmitter } from "node:events";
 import type { ServerOptions } from "@modelcontextprotocol/sdk/server/index.js";
@@ -11,10 +11,12 @@ import { DISCOVER, methodNotFound, rpcError } from "./errors.ts";
 import type { Route } from "./guard.ts";
 import type { Connection, Session } from "./session.ts";
 
-/** Interval of keep-alive comments. The CLI's HTTP client drops a stream that is silent for 300 s. */
+/**
+ * Interval of keep-alive comments on event streams (ms). The CLI's HTTP client drops a stream that is silent for 300 s.
+ */
 const KEEP_ALIVE_INTERVAL_MS = 60_000;
 
-/** Loads the SDK. Called in advance, so that the first client does not wait for the SDK. */
+/** Loads the MCP SDK. Called in advance, so that the first client does not wait for the SDK. */
 export const prepare = () => import("./sdk.ts");
 export type Sdk = Awaited<ReturnType<typeof prepare>>;
 
@@ -24,17 +26,17 @@ export type { Session } from "./session.ts";
 export interface SessionEvents {
   /** Emitted before the session is connected, so that listeners can register tools, resources and prompts. */
   created: [server: McpServer, session: Session, sdk: Sdk];
-  /** The event stream is open. The client receives notifications from now on. */
+  /** The event stream of the session is open. The client receives notifications from now on. */
   connected: [session: Session];
-  /** The event stream closed. The client may open it again. */
+  /** The event stream of the session has closed. The client may open it again. */
   disconnected: [session: Session];
   /** The session has ended, and its client cannot return. */
   ended: [session: Session];
-  /** The result of `all` has changed. */
+  /** The list of initialized sessions (`all`) has changed. */
   changed: [];
 }
 
-/** Name and capabilities of the server, as clients see them. */
+/** Name and capabilities of an MCP server, as clients see them. */
 export interface Offer {
   name: string;
   title?: string;
@@ -44,14 +46,14 @@ export interface Offer {
 const COMPANION: Offer = { name: "gemini-bridge.nvim", options: { capabilities: { tools: {} } } };
 
 interface SessionOptions {
-  /** The server's own version. */
+  /** Version of the plugin. */
   version: string;
-  /** Called for each new client. Default: the companion server of the CLIs. */
+  /** Describes the server to each new client. Default: the companion server for CLIs. */
   offer?: () => Promise<Offer>;
   log: Log;
   /** Maximum number of sessions. More clients are refused. */
   maxSessions: number;
-  /** A session without an open stream ends this long after its last request (milliseconds). */
+  /** Time after its last request for which a session without an open stream is kept (ms). */
   grace: number;
   /** Interval of keep-alive comments on the event stream (milliseconds). */
   keepAlive?: number;
@@ -59,13 +61,15 @@ interface SessionOptions {
 
 export interface Sessions {
   readonly events: EventEmitter<SessionEvents>;
-  /** The route for MCP's streamable HTTP at this path. */
+  /** Creates the route for MCP's streamable HTTP at this path. */
   route(url: string): Route;
-  /** Continues the sessions of an earlier host. Each expires after the grace time unless its client returns. */
+  /**
+   * Continues the sessions of an earlier host. Each session expires after the grace time, unless its client returns.
+   */
   restore(infos: readonly SessionInfo[]): Promise<void>;
-  /** All initialized sessions, to be stored for a later host. */
+  /** Lists all initialized sessions. They are stored for a later host. */
   all(): SessionInfo[];
-  /** Sessions with an open event stream. */
+  /** Lists the sessions with an open event stream. */
   connected(): Session[];
   get(id: string): Session | undefined;
 }
@@ -75,7 +79,7 @@ export function createSessions(options: SessionOptions): Sessions {
   const { offer = async () => COMPANION } = options;
   const events = new EventEmitter<SessionEvents>();
   /**
-   * The sessions that count for the limit. Unlike `connections`, includes sessions that are still being initialized.
+   * The sessions that count for the limit. Includes sessions that are still being initialized, unlike `connections`.
    */
   const all = new Set<SessionInfo>();
   const connections = new Map<string, Connection>();
@@ -142,7 +146,7 @@ export function createSessions(options: SessionOptions): Sessions {
     const id = request.headers["mcp-session-id"];
     if (typeof id === "string") {
       const connection = connections.get(id);
-      // Answers as if there were no such session, so as not to reveal sessions of other tokens.
+      // Gives the same answer as for an unknown session, so that a client cannot learn of sessions with other tokens.
       if (connection?.info.credential !== request.credential) return refuse(404, -32001, "Session not found");
       return connection.handle(request, reply);
     }

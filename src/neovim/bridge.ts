@@ -12,8 +12,8 @@ import type { Boot, CallName, CallResult, Calls, EventName, EventPayload } from 
 export const EVENT_METHOD = "gemini_bridge";
 
 /**
- * The function that gets events in the standard Node host. A notification would not work there: the host takes an
- * unknown method for the path of a plugin.
+ * Name of the function that receives events in the standard Node host. Notifications would not work in that host: it
+ * takes an unknown method for the path of a plugin.
  */
 export const EVENT_FUNCTION = "GeminiBridgeEvent";
 
@@ -28,27 +28,33 @@ const Answer = z.object({ result: z.unknown().optional(), error: z.string().opti
 const Channel = z.object({ id: z.number() });
 
 export interface Bridge {
-  /** Registers this host with Lua. @returns the data that the host needs to start */
+  /** Registers this host with Lua. @returns the data for the start of the host */
   attach(): Promise<Boot>;
-  /** Calls Lua. @throws {Refusal} if Lua refuses */
+  /** Calls Lua and waits for the result. @throws {Refusal} if Lua refuses the call */
   call<N extends CallName>(name: N, params: Calls[N]): Promise<CallResult<N>>;
-  /** Calls Lua without waiting for the answer. A failure is logged. */
+  /** Calls Lua without waiting for the result. Logs a failure. */
   tell<N extends CallName>(name: N, params: Calls[N]): void;
-  /** Runs the handler of an event. Until there is a handler, the event waits, so that no early decision is lost. */
+  /**
+   * Runs the handler of an event. Without a handler, the event waits until `handle` adds one, so that no early decision
+   * is lost.
+   */
   dispatch(name: unknown, payload: unknown): void;
   /**
-   * Adds handlers, and runs them for the `earlier` events, then for the waiting events. An event that does not match
-   * the contract is logged and dropped.
+   * Adds handlers, and runs them for the `earlier` events, then for the waiting events. Logs and drops an event that
+   * does not match the contract.
    */
   handle(handlers: Partial<EventHandlers>, earlier?: Boot["decisions"]): void;
 }
 
-/** @param start number of this start, sent with each call. Only set in the shared host, which serves several starts */
+/**
+ * Creates the connection to Lua.
+ * @param start number of this start, sent with each call. Set only in the shared host, which serves several starts
+ */
 export function createBridge(nvim: Editor, log: Log, start?: number): Bridge {
   const handlers: Partial<EventHandlers> = {};
   let waiting: [name: unknown, payload: unknown][] = [];
   let events: Contract["events"] | undefined;
-  // Loaded after the first call was sent, so that the schemas are built while Neovim answers.
+  // Loads the schemas after the first call was sent, while Neovim answers the call.
   const contract = new Promise(setImmediate).then(() => import("../contract/neovim.ts"));
   void contract.then((loaded) => {
     events = loaded.events;
@@ -56,7 +62,7 @@ export function createBridge(nvim: Editor, log: Log, start?: number): Bridge {
   });
 
   async function run<N extends EventName>(name: N, payload: unknown): Promise<void> {
-    // Catches all errors, because no caller awaits an event: an error would be lost, or end the process.
+    // Catches all errors, because no caller awaits an event. An error would be lost, or would end the process.
     try {
       await handlers[name]?.(events?.[name].parse(payload) as EventPayload<N>);
     } catch (error) {

@@ -4,8 +4,9 @@ import { disk } from "../system/disk.ts";
 import type { Editor } from "./bridge.ts";
 
 /**
- * Ends the process when Neovim ends. A Neovim that exits sends a signal. If Neovim was killed, only the channel closes.
- * @param abandon removes files synchronously; must be idempotent
+ * Ends the process when Neovim ends. A normal exit of Neovim sends a signal. If Neovim was killed, only the channel
+ * closes.
+ * @param abandon removes the host's files synchronously; must be idempotent
  */
 export function exitWithEditor(nvim: Editor, abandon: () => void): void {
   const leave = () => {
@@ -29,8 +30,8 @@ export function exitOnFailure(log: () => Log | undefined): void {
 }
 
 /**
- * Ends the process at once. Kills it if a thread still reads from a network drive, because a normal exit would wait for
- * that thread.
+ * Ends the process at once. If a thread is still reading a network drive, kills the process: a normal exit would wait
+ * for that thread.
  */
 export function exitNow(code = 0): never {
   if (disk.isWaiting()) process.kill(process.pid, "SIGKILL");

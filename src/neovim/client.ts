@@ -4,8 +4,8 @@ import { NeovimClient } from "neovim/lib/api/client.js";
 
 class Client extends NeovimClient {
   /**
-   * Skips the request for Neovim's API, because it would delay the start. The client would use only the channel id of
-   * the answer.
+   * Skips the request for Neovim's API, which would delay the start. The client would only need the channel id in the
+   * answer.
    */
   override async requestApi(): Promise<[number]> {
     return [0];
@@ -21,7 +21,7 @@ export function connect(): NeovimClient {
   return client;
 }
 
-/** Returns how many bytes after the type byte of a msgpack value hold its length. */
+/** Returns the number of bytes that hold the length of a msgpack value. These bytes follow the type byte. */
 function sizeOfLength(type: number): number {
   if (type >= 0xc4 && type <= 0xc9) return 1 << ((type - 0xc4) % 3); // binary, extension
   if (type >= 0xd9 && type <= 0xdb) return 1 << (type - 0xd9); // text
@@ -29,7 +29,9 @@ function sizeOfLength(type: number): number {
   return 0;
 }
 
-/** Returns how many payload bytes and how many nested values follow the head (type and length) of a msgpack value. */
+/**
+ * Returns the number of payload bytes and of nested values that follow the head (type and length) of a msgpack value.
+ */
 function extent(type: number, length: number): [bytes: number, values: number] {
   if (type >= 0x80 && type <= 0x8f) return [0, (type & 0x0f) * 2];
   if (type >= 0x90 && type <= 0x9f) return [0, type & 0x0f];
@@ -44,17 +46,17 @@ function extent(type: number, length: number): [bytes: number, values: number] {
 }
 
 /**
- * Passes on complete msgpack messages only, because the client's decoder copies its whole buffer for each chunk of 64
- * KB: for a text of 10 MB, it would copy 800 MB.
+ * Passes on complete msgpack messages only. The client's decoder copies its whole buffer for each chunk of 64 KB: for a
+ * text of 10 MB, it would copy 800 MB.
  */
 export class Messages extends Transform {
-  /** Scanned pieces of the incomplete message. */
+  /** Scanned pieces of a message that is not complete yet. */
   #pieces: Buffer[] = [];
-  /** Payload bytes left before the next head. */
+  /** Number of payload bytes before the next head. */
   #skip = 0;
-  /** Values left in the message; 0 between two messages. */
+  /** Number of values that the message still needs; 0 between two messages. */
   #values = 0;
-  /** The first bytes of an incomplete head. */
+  /** First bytes of a head that is not complete yet. */
   #cut: Buffer = Buffer.alloc(0);
 
   override _transform(piece: Buffer, _encoding: BufferEncoding, done: () => void): void {
@@ -69,7 +71,7 @@ export class Messages extends Transform {
     done();
   }
 
-  /** @returns the end of the last complete message, and the end of the scanned bytes */
+  /** Scans more bytes. @returns the end of the last complete message, and the end of the scanned bytes */
   #scan(bytes: Buffer): [complete: number, read: number] {
     let at = 0;
     let complete = 0;
