@@ -37,7 +37,7 @@ const resource = (uri: string, mimeType: string, content: string) => ({
   resource: { uri, mimeType, text: content },
 });
 
-/** Asks the client's user for values of these `properties`. */
+/** Asks the user of the client for values of `properties`. */
 async function elicit(extra: Extra, message: string, properties: object, required: string[] = []) {
   const requestedSchema = { type: "object", properties, required };
   const params = { message, requestedSchema } as never;
@@ -140,7 +140,7 @@ const tools: Record<string, (args: Arguments, extra: Extra) => CallToolResult | 
   json_schema_2020_12_tool: () => ({ content: [] }),
 };
 
-/** Input schemas of the tools that take arguments. */
+/** Input schemas of the tools with arguments. */
 const inputSchemas: Record<string, { type: "object"; [keyword: string]: unknown }> = {
   test_sampling: { type: "object", properties: { prompt: { type: "string" } }, required: ["prompt"] },
   test_elicitation: { type: "object", properties: { message: { type: "string" } }, required: ["message"] },
@@ -182,7 +182,7 @@ const prompts: Record<
 
 const described = (name: string) => ({ name, description: `The fixture ${name}.` });
 
-/** Registers the fixtures instead of the plugin's tools. */
+/** Registers these fixtures instead of the plugin's tools. */
 export function registerFixtures({ server }: McpServer): void {
   server.registerCapabilities({
     logging: {},

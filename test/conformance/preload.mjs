@@ -1,5 +1,5 @@
-// Makes the official suite run with this server: it has no option for a header, and needs a function that
-// Node 20 lacks.
+// Adapts the official suite to this server. The suite has no option for a header, so this script adds the header. The
+// suite imports `fs.globSync`, which Node 20 does not have, so this script replaces the function.
 import { register } from "node:module";
 
 const fetch = globalThis.fetch;
@@ -9,7 +9,7 @@ globalThis.fetch = (url, init = {}) => {
   return fetch(url, { ...init, headers });
 };
 
-// `fs.globSync` is only used by an unused subcommand, but a missing export would end the program.
+// Only an unused subcommand calls `fs.globSync`, but without the export, the import would fail.
 const fs = "export * from 'node:fs'; export { default } from 'node:fs'; export const globSync = undefined;";
 const hooks = `
   export const resolve = (specifier, context, next) =>

@@ -1,11 +1,11 @@
-/** Starts Neovims in which a small program is the CLI, and reads their layout. */
+/** Starts Neovims in which a small shell program replaces the CLI, and reads the layout of windows. */
 import type { Test } from "tap";
 import { z } from "zod";
 import { type Nvim, type NvimOptions, startNvim } from "./nvim.ts";
 import { waitFor } from "./wait.ts";
 
 /**
- * A program in the role of a CLI: prints its arguments, starts a child that ignores the hangup, then echoes
+ * A program that replaces the CLI. It prints its arguments, starts a child process that ignores SIGHUP, and then echoes
  * its input.
  */
 const AGENT = `
@@ -19,7 +19,7 @@ printf '\\033[?2004h'
 exec cat -v
 `;
 
-/** Returns the layout: windows by column and row with their content, the focus and the mode. */
+/** Lua that returns the layout: windows by column and row with their content, the focus, and the mode. */
 const LAYOUT = `
 local windows = {}
 for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
@@ -55,11 +55,17 @@ export async function layout(nvim: Nvim): Promise<z.infer<typeof Layout>> {
   return Layout.parse(await nvim.lua(LAYOUT));
 }
 
-/** Lua that makes the agent the CLI. @param terminal Lua: more options of the group `terminal` */
+/**
+ * Returns Lua that makes `:Gemini` run this program.
+ * @param terminal Lua: further options of the group `terminal`
+ */
 const setUpAgent = (terminal: string) =>
   `require('gemini-bridge').setup({ terminal = { cmd = { 'sh', _G.agent }, ${terminal} } })`;
 
-/** Starts a Neovim in which the agent is the CLI. @param terminal Lua: more options of the group `terminal` */
+/**
+ * Starts a Neovim in which `:Gemini` runs this program.
+ * @param terminal Lua: further options of the group `terminal`
+ */
 export async function startWithAgent(t: Test, terminal = "", options: NvimOptions = {}): Promise<Nvim> {
   return startNvim(t, {
     ...options,
@@ -69,8 +75,8 @@ export async function startWithAgent(t: Test, terminal = "", options: NvimOption
 }
 
 /**
- * Ends the terminals, closes all windows, and sets other options of the group `terminal`, so that another case can follow
- * in the same Neovim.
+ * Prepares the same Neovim for the next case: ends the terminals, closes all windows, and sets other options of the
+ * group `terminal`.
  */
 export async function startOver(nvim: Nvim, terminal = ""): Promise<void> {
   await nvim.input("<C-\\><C-n>");
@@ -79,7 +85,10 @@ export async function startOver(nvim: Nvim, terminal = ""): Promise<void> {
   await nvim.lua(setUpAgent(terminal));
 }
 
-/** Waits until the terminal shows a text. @returns the whole text of the terminal */
+/**
+ * Waits until the terminal shows a text.
+ * @returns the whole text of the terminal
+ */
 export async function shows(nvim: Nvim, pattern: RegExp, name = "gemini"): Promise<string> {
   const read = async () => {
     const text = String(
@@ -94,5 +103,5 @@ export async function shows(nvim: Nvim, pattern: RegExp, name = "gemini"): Promi
   return waitFor(read, `${pattern} in the terminal ${name}`, 10_000);
 }
 
-/** Returns the process id of the child that the agent has printed. */
+/** Returns the process id of the child process, as printed by the program. */
 export const childPid = (text: string) => Number(/child <(\d+)>/.exec(text)?.[1]);

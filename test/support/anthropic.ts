@@ -11,18 +11,21 @@ const Body = z.looseObject({
 });
 
 export interface AnthropicModel {
-  /** The value for ANTHROPIC_BASE_URL. */
+  /** Value for ANTHROPIC_BASE_URL. */
   url: string;
-  /** Appends turns to the script. */
+  /** Appends turns of the model to the script. */
   say(...turns: Turn[]): void;
-  /** The last conversation that the model was asked to continue, as JSON. */
+  /** Returns the last conversation that the CLI sent to the model, as JSON. */
   promptText(): string;
 }
 
-/** Minimum number of tools in a main request. Other requests of the CLI have few tools. */
+/** Minimum number of tools in a request for the conversation. Other requests of the CLI contain fewer tools. */
 const MAIN = 5;
 
-/** Starts a local server in the role of Anthropic's API. Each step of a conversation takes the next turn. */
+/**
+ * Starts a local server that replaces Anthropic's API. Each request for the conversation takes the next turn of the
+ * script.
+ */
 export async function startAnthropicModel(t: Scope): Promise<AnthropicModel> {
   const turns: Turn[] = [];
   let last = "";

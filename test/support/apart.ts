@@ -7,29 +7,30 @@ import { root } from "./nvim.ts";
 import { withEnv } from "./sandbox.ts";
 
 /**
- * Runs the following command as the first user of a user namespace, in which the machine's root is unknown.
+ * Prefix of a command line. Runs the command as the first user of a user namespace, in which the machine's root is
+ * unknown.
  */
 export const rootless: readonly string[] = ["unshare", "--user", "--map-root-user"];
 
-/** Whether this system can run commands with this prefix. */
+/** Returns whether this system can run commands with the given prefix. */
 export function canRun([file = "", ...words]: readonly string[]): boolean {
   return spawnSync(file, [...words, "true"]).status === 0;
 }
 
 export interface ApartOptions {
-  /** Prefix of the command line. */
+  /** Prefix of the command line, such as {@link rootless}. */
   by?: readonly string[];
   env?: Readonly<Record<string, string>>;
-  /** Timeout (milliseconds). The process is then killed. */
+  /** Timeout after which the process is killed (milliseconds). */
   timeout?: number;
 }
 
 /**
- * Runs JavaScript in a separate process, which may be limited, hang, or belong to another user (by
+ * Runs JavaScript in a separate process. The process may have limits, may hang, or may run as another user (with
  * `setpriv`).
- * @param directory for the process's files; other users may then read it
- * @param source a module relative to the plugin's folder. The script has its exports as `it`
- * @returns its output, or that it did not end
+ * @param directory folder for the process's files, which other users may read afterwards
+ * @param source module, relative to the plugin's folder, whose exports the script can use as `it`
+ * @returns the output of the process, or a text that says that the process did not end
  */
 export async function runApart(
   directory: string,
@@ -41,7 +42,7 @@ export async function runApart(
   for (const path of [directory, home]) chmodSync(path, 0o755);
   let node = process.execPath;
   if (by[0] === "setpriv") {
-    // A checkout, and also its Node, may be accessible only for root.
+    // Another user may have no access to this checkout or to its Node.
     node = join(home, "node");
     copyFileSync(process.execPath, node, constants.COPYFILE_FICLONE);
   }

@@ -10,7 +10,7 @@ const Status = z.object({
   pid: z.int().optional(),
   discovery_file: z.string().optional(),
   clients: z.preprocess(
-    (clients) => (Array.isArray(clients) ? clients : []), // Lua's empty table
+    (clients) => (Array.isArray(clients) ? clients : []), // Lua encodes an empty table as an object
     z.array(z.object({ id: z.string(), name: z.string() })),
   ),
   diffs: z.preprocess(
@@ -30,7 +30,7 @@ export class RunningBridge {
     return Status.parse(await this.nvim.lua("return require('gemini-bridge').status()"));
   }
 
-  /** Waits until the bridge has this state. */
+  /** Waits until the bridge has the given state. */
   async is(state: z.infer<typeof Status>["state"], timeout = 10_000): Promise<void> {
     await this.nvim.waitFor(
       `require('gemini-bridge').status().state == '${state}'`,
@@ -43,14 +43,14 @@ export class RunningBridge {
     return readDiscovery(this.nvim.dirs.tmp);
   }
 
-  /** Returns the only discovery file. */
+  /** Returns the discovery file. Fails if there are several. */
   file(): Discovery {
     const [file, ...others] = this.files();
     if (!file || others.length > 0) throw new Error(`${others.length} discovery files too many`);
     return file;
   }
 
-  /** Connects a client, and waits until the status lists it. */
+  /** Connects a client. Waits until the status lists the client. */
   async client(name?: string): Promise<CompanionClient> {
     const { port, content } = this.file();
     const before = (await this.status()).clients.length;
@@ -74,8 +74,8 @@ export class RunningBridge {
   }
 
   /**
-   * Kills the host and runs commands while it is down, in the tick in which Neovim notices. A command from the test
-   * could arrive after the restart.
+   * Kills the host, and runs commands in the tick in which Neovim notices the end of the host. A separate request of
+   * the test could arrive after the restart.
    * @returns the process id of the killed host
    */
   async crash(...commands: string[]): Promise<number> {
@@ -92,7 +92,7 @@ export class RunningBridge {
     return host;
   }
 
-  /** Waits for a host other than `before`. */
+  /** Waits until a host other than `before` runs. */
   async nextHost(before: number): Promise<number> {
     await this.nvim.waitFor(
       async () => {
@@ -106,7 +106,7 @@ export class RunningBridge {
   }
 }
 
-/** Starts Neovim with the bridge. */
+/** Starts a Neovim, and starts the bridge in it. */
 export async function startBridge(t: Test, options: NvimOptions = {}): Promise<RunningBridge> {
   const bridge = new RunningBridge(t, await startNvim(t, options));
   await bridge.nvim.command("GeminiStart");

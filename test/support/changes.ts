@@ -1,4 +1,4 @@
-/** Runs the host's part for changes on a real disk, without Neovim. */
+/** Runs the host's part for changes on real files, without Neovim. */
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createLog } from "../../src/base/log.ts";
@@ -14,27 +14,27 @@ import { createUserFiles } from "../../src/system/user-files.ts";
 import type { Scope } from "./scope.ts";
 import { temporary } from "./temporary.ts";
 
-/** Runs the host's part for changes on a real disk, without Neovim: records the calls to Lua. */
+/** Runs the host's part for changes on real files, without Neovim. Records the calls to Lua. */
 export class ChangesHost {
   readonly shown = new Map<string, ShownChange>();
   readonly told: [name: string, params: object][] = [];
-  /** Status as pushed to Neovim. */
+  /** Status, as sent to Neovim. */
   readonly status: Partial<Status> = {};
   readonly changes: Changes;
   readonly history: History;
   readonly directory: string;
-  /** Files of loaded buffers. */
+  /** Paths of the files that are open in Neovim. */
   open: string[] = [];
   /** Directories that are open in Neovim. */
   directories: string[];
   #agent: Agent;
 
   /**
-   * @param directory that of an earlier host
-   * @param absence data about the time since the end of that host
-   * @param instance identifies the Neovim
-   * @param directories open directories of that Neovim
-   * @param notes number of notes that it has loaded
+   * @param directory directory of an earlier host, to start with its files
+   * @param absence data about the time between an earlier host and this host
+   * @param instance id of the Neovim process
+   * @param directories open directories of Neovim
+   * @param notes number of notes that Neovim has loaded
    */
   constructor(
     t: Scope,
@@ -89,7 +89,10 @@ export class ChangesHost {
     return join(this.directory, name);
   }
 
-  /** Sends a hook event. @param begun aborted when the agent does not wait */
+  /**
+   * Sends a hook event.
+   * @param begun signal that aborts when the agent does not wait for the answer
+   */
   tell(
     event: { kind: AgentEvent["kind"] } & Record<string, unknown>,
     agent = this.#agent,
@@ -98,7 +101,7 @@ export class ChangesHost {
     return this.changes.listener({ agent, at: Date.now(), ...event } as AgentEvent, begun);
   }
 
-  /** Edits a file with the agent's tool. Without bytes, the tool deletes the file. */
+  /** Edits a file with a tool of the agent. Without `bytes`, the tool deletes the file. */
   async edit(name: string, bytes: string | Buffer | undefined): Promise<void> {
     const tool = { kind: "edit", name: "write_file", filePath: this.path(name) };
     await this.tell({ kind: "tool_starting", tool });
@@ -106,7 +109,7 @@ export class ChangesHost {
     await this.tell({ kind: "tool_ended", tool, failed: false });
   }
 
-  /** Writes a file without a hook. Without bytes, deletes the file. */
+  /** Writes a file without a hook. Without `bytes`, deletes the file. */
   write(name: string, bytes: string | Buffer | undefined, mode?: number): void {
     if (bytes === undefined) rmSync(this.path(name));
     else writeFileSync(this.path(name), bytes);
@@ -124,7 +127,7 @@ export class ChangesHost {
     await this.changes.handlers.file_written({ path: this.path(name) });
   }
 
-  /** Shows a proposal of the CLI as a review with this number. */
+  /** Shows a proposal of the CLI as the review with the given number. */
   propose(review: number, name: string, newContent: string): Promise<void> {
     const path = this.path(name);
     return this.history.proposed(review, "gemini", path, newContent, readDiskText(path));
@@ -155,7 +158,7 @@ export class ChangesHost {
     await this.settle();
   }
 
-  /** Keeps or undoes these lines, 1-based and inclusive. */
+  /** Keeps or undoes the changes in a range of lines, 1-based and inclusive. */
   async decideLines(verb: "keep" | "undo", name: string, from: number, to: number): Promise<void> {
     const files = [{ path: this.path(name), ranges: [{ from, to }] }];
     await this.changes.handlers[`changes_${verb}`]({ files, unsaved: [] });
@@ -172,7 +175,7 @@ export class ChangesHost {
     return this.tell({ kind: "permission_asked", tool: { kind: "other", name: "none" } });
   }
 
-  /** Returns the values stored for the next host of any Neovim, as JSON. */
+  /** Returns the values that the host has stored for a later host of any Neovim, as JSON. */
   kept(): string[] {
     return this.keptFiles().flatMap((path) => {
       const values = new Map<string, string>();
@@ -184,20 +187,20 @@ export class ChangesHost {
     });
   }
 
-  /** Returns the paths of the journals. */
+  /** Returns the paths of the journals, in which the host stores changes for a later host. */
   keptFiles(): string[] {
     const directory = this.path("state/changes");
     const names = existsSync(directory) ? readdirSync(directory, { recursive: true, encoding: "utf8" }) : [];
     return names.map((name) => join(directory, name)).filter((path) => statSync(path).isFile());
   }
 
-  /** Whether Neovim was asked to report the user's writes. */
+  /** Returns whether Neovim was asked to report files that the user writes. */
   isFollowing(): unknown {
     const last = this.told.findLast(([name]) => name === "changes_follow");
     return last && "active" in last[1] && last[1].active;
   }
 
-  /** Forgets the messages to the user. */
+  /** Clears the list of messages to the user. */
   clearMessages(): void {
     this.told.splice(0, this.told.length, ...this.told.filter(([name]) => name !== "message"));
   }

@@ -1,4 +1,4 @@
-/** Starts a Neovim with a running bridge in a home with Claude Code's folder. */
+/** Starts a Neovim with a running bridge. The home directory contains Claude Code's folder. */
 import type { Test } from "tap";
 import { type RunningBridge, startBridge } from "./bridge.ts";
 import type { NvimOptions } from "./nvim.ts";
@@ -10,7 +10,7 @@ export function startClaudeBridge(t: Test, options: NvimOptions = {}): Promise<R
   });
 }
 
-/** A Lua expression: the buffer of a proposal. */
+/** A Lua expression that returns the buffer of a proposal. */
 export const PROPOSAL = `vim.iter(vim.api.nvim_list_bufs()):find(function(buf)
   return (vim.b[buf].gemini_diff or {}).role == 'proposal'
 end)`;

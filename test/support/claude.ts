@@ -6,7 +6,7 @@ import { type Nvim, type NvimOptions, startNvim } from "./nvim.ts";
 
 const KEY = "sk-ant-a-key-for-the-scripted-model";
 
-/** Starts a Neovim that can run `claude` with a scripted model, without questions at its start. */
+/** Starts a Neovim in which `claude` uses a scripted model and asks nothing at its start. */
 export async function startWithClaude(
   t: Test,
   options: NvimOptions = {},
@@ -34,7 +34,7 @@ export async function startWithClaude(
       DISABLE_TELEMETRY: "1",
       DISABLE_ERROR_REPORTING: "1",
       http_proxy: "http://127.0.0.1:9",
-      no_proxy: "127.0.0.1", // without it, the CLI asks the proxy for the model
+      no_proxy: "127.0.0.1", // otherwise the CLI sends requests for the model to the proxy
       ...options.env,
     },
   });

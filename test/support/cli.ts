@@ -9,7 +9,7 @@ import type { Scope } from "./scope.ts";
 import { waitFor } from "./wait.ts";
 
 export interface CliOptions {
-  /** Scripted model in the role of the Gemini API. */
+  /** Scripted model that replaces the Gemini API. */
   model: Model;
   /** Working directory. Default: Neovim's workspace. */
   cwd?: string;
@@ -19,11 +19,11 @@ export interface CliOptions {
   args?: string;
   /** Additional user settings. */
   settings?: Readonly<Record<string, object>>;
-  /** Text on the screen when the CLI is ready. Default: its prompt. */
+  /** Text on the screen when the CLI is ready. Default: the CLI's prompt. */
   shows?: RegExp;
 }
 
-/** Settings without questions and network requests at the start. IDE mode is on, as after `/ide enable`. */
+/** Settings that prevent questions and network requests at the start. IDE mode is on, as after `/ide enable`. */
 export const SETTINGS = {
   security: { auth: { selectedType: "gemini-api-key" }, folderTrust: { enabled: false } },
   ide: { enabled: true, hasSeenNudge: true },
@@ -31,7 +31,7 @@ export const SETTINGS = {
   privacy: { usageStatisticsEnabled: false },
 };
 
-/** Opens a window on the right with a shell in a terminal buffer. The focus stays. */
+/** Lua that opens a window at the right with a shell in a terminal buffer. Does not move the focus. */
 const OPEN = `
 local cwd, env = ...
 local buf = vim.api.nvim_create_buf(true, false)
@@ -47,16 +47,16 @@ return { win = win, buf = buf, job = job, shell = vim.fn.jobpid(job), height = v
 
 const Place = z.object({ win: z.int(), buf: z.int(), job: z.int(), shell: z.int(), height: z.int() });
 
-/** Timeout for texts that the CLI draws at once on an idle machine. */
+/** Timeout for texts that appear immediately on an idle machine. */
 const SCREEN_TIMEOUT_MS = 20_000;
 
-/** The line that the CLI draws above its prompt. */
+/** The line above the CLI's prompt. */
 const RULE = /^─+$/;
 
 /**
- * Runs the real Gemini CLI in a terminal of Neovim, and waits for its prompt. Starts a shell and types the command, as
- * a user would, because the CLI searches for its editor above its shell. A Neovim without the plugin serves as a plain
- * terminal.
+ * Runs the real Gemini CLI in a terminal of Neovim, and waits for the CLI's prompt. Types the command into a shell, as
+ * a user would, because the CLI searches for the editor among the ancestors of its shell. A Neovim without the plugin
+ * can be used as a plain terminal.
  */
 export async function startCliInNvim(t: Scope, nvim: Nvim, options: CliOptions): Promise<Cli> {
   const settings = { ...SETTINGS, ...options.settings };
@@ -66,8 +66,8 @@ export async function startCliInNvim(t: Scope, nvim: Nvim, options: CliOptions):
     PATH: [join(root, "node_modules/.bin"), dirname(process.execPath), process.env["PATH"]].join(delimiter),
     GEMINI_API_KEY: "any",
     GOOGLE_GEMINI_BASE_URL: options.model.url,
-    GEMINI_CLI_NO_RELAUNCH: "true", // saves the start of a Node process
-    SSH_CONNECTION: "127.0.0.1 1 127.0.0.1 2", // without it, the CLI connects to host.docker.internal in a container
+    GEMINI_CLI_NO_RELAUNCH: "true", // starts one Node process fewer
+    SSH_CONNECTION: "127.0.0.1 1 127.0.0.1 2", // otherwise the CLI connects to host.docker.internal in a container
     ...options.env,
   };
   const place = await nvim.lua(OPEN, options.cwd ?? nvim.dirs.workspace, env);
@@ -79,7 +79,7 @@ export async function startCliInNvim(t: Scope, nvim: Nvim, options: CliOptions):
   return cli;
 }
 
-/** The prompt on the screen: its text without blanks, because it wraps, and its height in lines. */
+/** The prompt on the screen: text without blanks, because lines may wrap, and height in lines. */
 interface Prompt {
   text: string;
   height: number;
@@ -89,26 +89,25 @@ interface Prompt {
 const EMPTY = ">Typeyourmessage";
 
 /**
- * Ends with Enter after the End key: within 30 ms of a character, Enter counts as a line break of a paste.
+ * Sends the text with the End key, then Enter. Within 30 ms after a character, the CLI would treat Enter as a line
+ * break of a paste.
  */
 const ENTER = "\x1b[F\r";
 
-/** Removes the frame that the CLI draws if it knows the terminal's background. */
+/** Removes the frame from a screen. The CLI draws the frame if it knows the background colour of the terminal. */
 function bare(text: string): string {
   return text.replace(/[\s▀▄]/g, "");
 }
 
-/** A running Gemini CLI; see {@link startCliInNvim}. */
+/** A running Gemini CLI, see {@link startCliInNvim}. */
 export class Cli {
   constructor(
     readonly nvim: Nvim,
-    /**
-     * Handles of its window and buffer, channel of the terminal, process id of its shell, height in lines.
-     */
+    /** Handles of window and buffer, channel of the terminal, process id of the shell, and height in lines. */
     readonly place: z.infer<typeof Place>,
   ) {}
 
-  /** Returns the visible lines of its terminal. */
+  /** Returns the visible lines of the CLI's terminal. */
   screen(): Promise<string[]> {
     return this.#lines(-1 - this.place.height);
   }
@@ -122,21 +121,19 @@ export class Cli {
     await this.#waitFor(async () => pattern.test((await this.screen()).join("\n")), `${pattern}`, timeout);
   }
 
-  /**
-   * Sends keys like a keyboard: raw bytes, `\r` for Enter, `\x1b` for Escape. Does not wait for an effect.
-   */
+  /** Sends keys like a keyboard: raw bytes, `\r` for Enter, `\x1b` for Escape. Does not wait for the result. */
   async press(keys: string): Promise<void> {
     await this.nvim.lua("vim.fn.chansend(...)", this.place.job, keys);
   }
 
-  /** Types a text into the empty prompt and sends it. A leading `?` would open the help. */
+  /** Types a text into the empty prompt, and sends the text. A `?` at the start would open the help. */
   async type(text: string): Promise<void> {
     await this.#fill(text, `>${bare(text)}`);
-    // The screen shows the text a moment before Enter sends all of it. A line break after the text, which the
-    // CLI trims, shows that this moment is over.
+    // The CLI shows the text before Enter can send the whole text. A line break at the end, which the CLI removes,
+    // shows that Enter works.
     const { height } = await this.#prompt();
     const isBroken = async () => (await this.#prompt()).height > height;
-    // The CLI drops a key that arrives while it draws: try several times.
+    // The CLI drops keys while it draws, so this loop repeats the key.
     for (let attempt = 1; attempt < 5 && !(await isBroken()); attempt += 1) {
       await this.press("\n");
       await waitFor(isBroken, "a line break", SCREEN_TIMEOUT_MS / 5).catch(() => {});
@@ -145,12 +142,15 @@ export class Cli {
     await this.press(ENTER);
   }
 
-  /** Runs a slash command. @returns the output below its echo */
+  /**
+   * Runs a slash command.
+   * @returns the output below the echo of the command
+   */
   async slash(command: string): Promise<string> {
     const isEcho = (line: string) => line.trim() === `> ${command}`;
     const before = (await this.#parts()).above.filter(isEcho).length;
     let output = "";
-    // The menu opens with a delay, and Enter would choose its first entry.
+    // The menu opens with a delay. Enter would then choose the first entry of the menu.
     await this.#fill(command, `>${bare(command)}${command.split(/[ /]/).at(-1)}`);
     await this.press(ENTER);
     await this.#waitFor(
@@ -166,7 +166,7 @@ export class Cli {
     return output;
   }
 
-  /** Types a text into the empty prompt, and waits until the prompt shows `typed`. */
+  /** Types a text into the empty prompt. Waits until the prompt shows `typed`. */
   async #fill(text: string, typed: string): Promise<void> {
     await this.#waitForPrompt((prompt) => prompt.text.includes(EMPTY), "an empty prompt");
     await this.press(text);
@@ -179,12 +179,12 @@ export class Cli {
 
   async #prompt(): Promise<Prompt> {
     const { prompt } = await this.#parts();
-    // In YOLO mode, the prompt begins with an asterisk.
+    // In YOLO mode, the prompt starts with an asterisk.
     const lines = prompt.map((line) => line.replace(/^ \* /, " > "));
     return { text: bare(lines.join("")), height: prompt.findLastIndex((line) => /\S/.test(line)) + 1 };
   }
 
-  /** Returns the whole output above the prompt, and the screen from the prompt on. */
+  /** Returns the output above the prompt, and the screen below the start of the prompt. */
   async #parts(): Promise<{ above: string[]; prompt: string[] }> {
     const lines = await this.#lines(0);
     const rule = lines.findLastIndex((line) => RULE.test(line));

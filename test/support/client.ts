@@ -1,4 +1,4 @@
-/** Connects a client like Gemini CLI's, and reads discovery files. */
+/** Connects a client that behaves like Gemini CLI, and reads discovery files. */
 import { EventEmitter, once } from "node:events";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -22,29 +22,32 @@ interface Notifications {
 }
 
 export interface CompanionClient {
-  /** The SDK's client, for requests without a helper below. */
+  /** The client of the MCP SDK, for requests that have no method here. */
   mcp: Client;
-  /** Received notifications, oldest first. Empty a list to wait for the next one. */
+  /** Received notifications, oldest first. Tests may empty these lists to wait for the next notification. */
   received: { [M in keyof Notifications]: Notifications[M][] };
-  /** Errors that would set a real CLI to "Disconnected": invalid notifications, lost streams. */
+  /** Errors that would make a real CLI show "Disconnected": invalid notifications and lost streams. */
   errors: Error[];
-  /** Waits for the first notification of the method that satisfies `predicate`, including received ones. */
+  /** Waits for a notification that satisfies `predicate`. Notifications that were already received count too. */
   waitForNotification<M extends keyof Notifications>(
     method: M,
     predicate?: (params: Notifications[M]) => boolean,
     timeout?: number,
   ): Promise<Notifications[M]>;
   openDiff(filePath: string, newContent: string): Promise<CallToolResult>;
-  /** Closes a diff like the CLI's own prompt. @returns its content as the CLI would read it, if any */
+  /**
+   * Closes a diff, as the CLI does when the user answers there.
+   * @returns the content that the CLI would read, if any
+   */
   closeDiff(filePath: string, suppressNotification?: boolean): Promise<string | undefined>;
-  /** Disconnects like the CLI: the stream breaks, and no DELETE is sent. */
+  /** Disconnects like the CLI: breaks the stream, and sends no DELETE. */
   close(): Promise<void>;
 }
 
-/** The part of `closeDiff`'s answer that the CLI reads; null for no diff. */
+/** The part of the `closeDiff` answer that the CLI reads. null if there is no diff. */
 const CloseDiffAnswer = z.object({ content: z.string().nullable() });
 
-/** Connects to the bridge like Gemini CLI's IdeClient, with the same SDK classes in the same order. */
+/** Connects to the bridge like the IdeClient of Gemini CLI: uses the same SDK classes in the same order. */
 export async function connectClient(
   t: Scope,
   { port, token, name = "streamable-http-client" }: { port: number; token: string; name?: string },
@@ -132,13 +135,13 @@ export interface Discovery {
   path: string;
   /** Permission bits, such as 0o600. */
   mode: number;
-  /** The numbers in the file's name. */
+  /** Process id in the file's name. */
   pid: number;
   port: number;
   content: z.infer<typeof DiscoveryContent>;
 }
 
-/** Returns the discovery files in a temporary directory. An empty list if the directory does not exist. */
+/** Returns the discovery files in a temporary directory, or an empty list if the directory does not exist. */
 export function readDiscovery(tmpdir: string): Discovery[] {
   const directory = join(tmpdir, "gemini", "ide");
   const entries = statSync(directory, { throwIfNoEntry: false }) ? readdirSync(directory) : [];

@@ -1,12 +1,12 @@
-/** Starts a Neovim with several CLIs. */
+/** Starts a Neovim in which several CLIs are installed. */
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Test } from "tap";
 import { type Nvim, startNvim } from "./nvim.ts";
 
 /**
- * Starts Neovim beside the folders of Qwen Code and of a derived CLI, with programs that print their
- * arguments.
+ * Starts a Neovim whose home contains the folders of Qwen Code and of a CLI derived from Qwen Code. The programs of the
+ * CLIs only store their arguments.
  */
 export async function startWithClis(
   t: Test,
@@ -34,6 +34,6 @@ export async function running(nvim: Nvim): Promise<void> {
   await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
 }
 
-/** A CLI derived from Qwen Code, for the option `clis`. */
+/** A value of the option `clis`: a CLI derived from Qwen Code. */
 export const OLA =
   'ola = { like = "qwen", directory = "~/.ola/ide", env = "OLA_CODE_IDE_", cmd = { "ola" } }';

@@ -1,31 +1,31 @@
-/** Plays a session with a CLI's own client code. */
+/** Runs a session of a CLI with the CLI's own client code. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Test } from "tap";
 import { z } from "zod";
 import { type Nvim, type NvimOptions, root, startNvim } from "./nvim.ts";
 
-/** Client code of a CLI. */
+/** The client code of a CLI, and how to run it. */
 export interface ClientCode {
-  /** Name for the log of this session. */
+  /** Name for the log file of the session. */
   name: string;
   /** Modules with the client and the context of the CLI. */
   modules: readonly [client: string, context: string];
   /** Modules that are loaded first. */
   preload?: readonly string[];
-  /** Node that runs the client code. */
+  /** Node program that runs the client code. */
   node?: string;
-  /** Name of a program on PATH that `:Gemini` runs. Default: the command is typed into the shell. */
+  /** Program on PATH that `:Gemini` runs. Default: the shell in `:terminal` runs the client code. */
   program?: string;
 }
 
-/** The file for which clients propose changes. */
+/** File for which the clients propose changes. */
 const FILE = "a.txt";
 
 const Step = z.object({ step: z.string(), result: z.unknown() });
 const Diffs = z.array(z.object({ filePath: z.string() }));
 
-/** Starts Neovim with a shell in `:terminal`, from which CLIs find it. */
+/** Starts a Neovim with a shell in `:terminal`. CLIs that run in this shell find the Neovim. */
 export async function startCompat(t: Test, options: NvimOptions = {}): Promise<Nvim> {
   const nvim = await startNvim(t, {
     ...options,
@@ -40,7 +40,7 @@ export async function startCompat(t: Test, options: NvimOptions = {}): Promise<N
   return nvim;
 }
 
-/** Returns the steps that a client has logged. */
+/** Returns the results of the steps that a client has logged, by step. */
 function steps(log: string): Record<string, unknown> {
   if (!existsSync(log)) return {};
   const lines = readFileSync(log, "utf8").trim().split("\n");
@@ -60,8 +60,8 @@ async function waitForReview(nvim: Nvim, path: string): Promise<void> {
 }
 
 /**
- * Plays a session: context, an accepted edit, a rejection, the client's own "yes".
- * @param rejects text that a client shows instead of "connected" if it accepts no editor
+ * Runs a session: context, an accepted edit, a rejected edit, and an edit that the user accepts in the CLI.
+ * @param rejects text that the client shows instead of "connected" if the CLI accepts no editor
  */
 export async function playSession(t: Test, nvim: Nvim, code: ClientCode, rejects?: string): Promise<void> {
   const { name, modules, preload = [], node = "node", program } = code;

@@ -8,7 +8,7 @@ import { makeDirectory } from "./sandbox.ts";
 
 /**
  * Runs the official MCP conformance suite against a server of the plugin.
- * @returns its output without colours, and its exit code: 1 for an unexpected failure or warning
+ * @returns the output without colours, and the exit code: 1 for an unexpected failure or warning
  */
 export async function runConformance(
   t: Test,

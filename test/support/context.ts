@@ -1,4 +1,4 @@
-/** Starts a Neovim whose host is the test, to check its contexts. */
+/** Starts a Neovim in which the test itself is the host, to check the contexts for CLIs. */
 import { isDeepStrictEqual } from "node:util";
 import type { Test } from "tap";
 import { type Context, createContext } from "../../src/context/context.ts";
@@ -10,13 +10,13 @@ import { type Nvim, type NvimOptions, startNvim } from "./nvim.ts";
 import type { Scope } from "./scope.ts";
 import { waitFor } from "./wait.ts";
 
-/** A message and the time of its arrival (`performance.now()`). */
+/** A message, and the time when the message arrived (`performance.now()`). */
 export interface Received<T> {
   at: number;
   value: T;
 }
 
-/** A Neovim whose host is the test: real RPC on both sides. Computes the contexts from the snapshots. */
+/** A Neovim in which the test itself is the host, with real RPC on both sides. Computes contexts from snapshots. */
 export class ContextHost {
   readonly snapshots: Received<Snapshot>[] = [];
   readonly contexts: Received<IdeContext>[] = [];
@@ -35,7 +35,10 @@ export class ContextHost {
     this.contexts.push({ at: performance.now(), value: IdeContext.parse(this.context.current()) });
   }
 
-  /** Calls Lua like the host. @throws Error with Lua's message */
+  /**
+   * Calls Lua as the host does.
+   * @throws Error with Lua's message
+   */
   async call(name: string, params: object): Promise<unknown> {
     const answer = await this.nvim.lua("return require('gemini-bridge.host.rpc').call(...)", name, params);
     const { result, error } = answer as { result?: unknown; error?: string };
@@ -47,7 +50,7 @@ export class ContextHost {
     await this.call("attach", { channel: await this.nvim.nvim.channelId, pid: process.pid });
   }
 
-  /** Subscribes to snapshots, by default with the host's options. */
+  /** Subscribes to snapshots. Default: the host's options. */
   async subscribe(options: Partial<typeof SUBSCRIPTION> = {}): Promise<void> {
     await this.call("context_subscribe", { ...SUBSCRIPTION, ...options });
   }
@@ -60,7 +63,7 @@ export class ContextHost {
     return this.files().find(({ isActive }) => isActive);
   }
 
-  /** Paths of the open files, relative to the workspace if they are in it. */
+  /** Returns the paths of the open files. Paths in the workspace are relative. */
   paths(): string[] {
     const { workspace } = this.nvim.dirs;
     return this.files().map(({ path }) =>
@@ -68,7 +71,7 @@ export class ContextHost {
     );
   }
 
-  /** Waits until `read` returns `wanted`, then asserts it. */
+  /** Waits until `read` returns `wanted`, and asserts the equality. */
   async until<T>(t: Test, read: () => T, wanted: T, what: string): Promise<void> {
     await waitFor(() => isDeepStrictEqual(read(), wanted), what, 2000).catch(() => {});
     t.strictSame(read(), wanted, what);
@@ -76,9 +79,9 @@ export class ContextHost {
 }
 
 /**
- * Lua that waits until a terminal's program runs. If a terminal is closed while its process is still a fork
- * of Neovim, Neovim itself ends: the fork's signal handler reports the SIGHUP to the parent (once in 2,000
- * `:terminal | bd!`, 0.10.4 and 0.12.4).
+ * Lua that waits until the program of a terminal runs. Before this moment, the process is still a fork of Neovim. If
+ * the terminal is closed then, Neovim itself exits, because the signal handler of the fork reports SIGHUP to Neovim.
+ * Seen once in 2,000 runs of `:terminal | bd!` (0.10.4 and 0.12.4).
  */
 const UNTIL_TERMINAL_RUNS = `
   vim.api.nvim_create_autocmd('TermOpen', { callback = function(event)
@@ -88,7 +91,7 @@ const UNTIL_TERMINAL_RUNS = `
     end
   end })`;
 
-/** Starts Neovim with the bridge attached to the test. By default, a CLI counts as connected. */
+/** Starts a Neovim and attaches the test as the host. Default: a CLI counts as connected. */
 export async function startContext(
   t: Scope,
   options: NvimOptions & { connected?: boolean } = {},

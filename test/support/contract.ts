@@ -1,4 +1,4 @@
-/** Checks every message between Lua and the host with the contract in src/contract, in both directions. */
+/** Checks all messages between Lua and the host against src/contract. */
 import type { NeovimClient } from "neovim";
 import type { z } from "zod";
 import { calls, questions } from "../../src/contract/calls.ts";
@@ -7,7 +7,7 @@ import { answers } from "../../src/contract/questions.ts";
 
 const METHOD = "contract_check";
 
-/** Lua for the beginning of init.lua: records all messages and reports them to {@link checkContract}. */
+/** Lua for the start of init.lua: records all messages. {@link checkContract} reads the records. */
 export const REPORT_MESSAGES = `
 do
   local rpcnotify, kept, channel = vim.rpcnotify, {}, nil
@@ -54,10 +54,10 @@ do
 end
 `;
 
-/** @returns all messages that do not match the contract */
+/** Returns all messages that do not match the contract. */
 export async function checkContract(client: NeovimClient): Promise<string[]> {
   const problems: string[] = [];
-  /** Names of the questions for the model, by id. */
+  /** Names of the questions that the model has asked, by id. */
   const asked = new Map<unknown, string>();
   const schemas: Record<string, Readonly<Record<string, z.ZodType>>> = {
     event: events,
@@ -96,7 +96,7 @@ export async function checkContract(client: NeovimClient): Promise<string[]> {
   return problems;
 }
 
-/** Lua removes nulls from calls. Its own `vim.NIL` does not count as a value, either. */
+/** Removes nulls from a call, as Lua does. In Lua, `vim.NIL` also counts as no value. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (typeof value !== "object" || value === null) return value ?? undefined;
@@ -104,7 +104,9 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, item]) => [key, withoutNulls(item)]));
 }
 
-/** Finds a field that the contract does not declare: parsing has removed such a field. */
+/**
+ * Finds a field that the contract does not declare. Parsing removes such fields, so the parsed message lacks the field.
+ */
 function undeclared(message: unknown, parsed: unknown): string | undefined {
   if (message === parsed || typeof message !== "object" || typeof parsed !== "object" || !message || !parsed)
     return undefined;

@@ -1,4 +1,4 @@
-/** Runs the doctor, and the client code of the CLI that it examines. */
+/** Runs the doctor, and the client code of the CLI that the doctor examines. */
 import { type ExecFileException, execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { makeEnv, withEnv } from "./sandbox.ts";
 
 export const CLIENT = join(root, "test/outside/fixtures/ide-client.mjs");
 
-/** Result of a client's connection attempt. */
+/** Result of a client's attempt to connect. */
 export const Outcome = z.object({
   pid: z.int(),
   idePid: z.int(),
@@ -16,7 +16,7 @@ export const Outcome = z.object({
   details: z.string().optional(),
 });
 
-/** Starts a command in a shell of Neovim, as in `:terminal`. */
+/** Lua that starts a command in a shell of Neovim, as in `:terminal`. */
 export const START = `
 local command, options = ...
 return vim.fn.jobpid(vim.fn.jobstart({ 'sh', '-c', command .. '; true' }, vim.tbl_extend('keep', options, { pty = true })))
@@ -24,7 +24,10 @@ return vim.fn.jobpid(vim.fn.jobstart({ 'sh', '-c', command .. '; true' }, vim.tb
 
 let clients = 0;
 
-/** Runs the CLI's own client in a shell of Neovim. @returns the result */
+/**
+ * Runs the CLI's own client code in a shell of Neovim.
+ * @returns the result of the attempt to connect
+ */
 export async function startClient(
   nvim: Nvim,
   { cwd = nvim.dirs.workspace, prefix = "" }: { cwd?: string; prefix?: string } = {},
@@ -38,7 +41,7 @@ export async function startClient(
 const TITLES =
   /^(?=Installation|Bridge|Editors|Running CLIs|A CLI started|Qwen Code started|Gemini CLI, process|Qwen Code, process)/m;
 
-/** Returns the sections of a report by name, one finding per line, with its advice after an arrow. */
+/** Returns the sections of a report by name. Each finding is one line, with the advice after an arrow. */
 export function sectionsOf(text: string): Record<string, string> {
   const sections = text.split(TITLES);
   return Object.fromEntries(sections.map((section) => [/^[A-Za-z ]+\w/.exec(section)?.[0], section]));
@@ -56,7 +59,7 @@ export async function examine(nvim: Nvim, pid?: number): Promise<Record<string, 
 
 export const isRunning = "require('gemini-bridge').status().state == 'running'";
 
-/** The doctor for a shell. */
+/** The doctor as a program for a shell. */
 export const PROGRAM = join(root, "dist/doctor.cjs");
 
 export interface Answer {
@@ -65,7 +68,7 @@ export interface Answer {
   sections: Record<string, string>;
 }
 
-/** Runs the doctor in a shell with Neovim's home and temporary directory. Standard input stays open. */
+/** Runs the doctor in a shell, with Neovim's home and temporary directory. Keeps standard input open. */
 export function runDoctor(nvim: Nvim, args: string[], cwd = nvim.dirs.workspace): Promise<Answer> {
   const env = { ...makeEnv(nvim.dirs), REMOTE_CONTAINERS: "true" };
   const [file = "", ...words] = withEnv(env, [process.execPath, PROGRAM, ...args]);

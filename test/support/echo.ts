@@ -1,10 +1,10 @@
-/** Starts a Neovim in which a program that echoes its input is the CLI. */
+/** Starts a Neovim in which `:Gemini` runs a program that echoes its input. */
 import { existsSync, readFileSync } from "node:fs";
 import type { Test } from "tap";
 import { type Nvim, type NvimOptions, startNvim } from "./nvim.ts";
 import { waitFor } from "./wait.ts";
 
-/** A program that enables bracketed paste, stores every received byte, and echoes it. */
+/** A program that enables bracketed paste, then stores and echoes each received byte. */
 export const AGENT = "stty raw -echo; echo ready; printf '\\033[?2004h'; exec tee received\n";
 const FILES = {
   "agent.sh": AGENT,
@@ -13,7 +13,10 @@ const FILES = {
   "sub/d,e.": "d\n",
 };
 
-/** Starts a Neovim in which that program is the CLI. @param more Lua: additional options */
+/**
+ * Starts a Neovim in which `:Gemini` runs this program.
+ * @param more Lua: further options
+ */
 export async function startWithEcho(t: Test, more = "", options: NvimOptions = {}): Promise<Nvim> {
   const init = `
     ${options.init ?? ""}
@@ -24,14 +27,14 @@ export async function startWithEcho(t: Test, more = "", options: NvimOptions = {
   return startNvim(t, { ...options, init, files: { ...FILES, ...options.files } });
 }
 
-/** Returns all bytes that the program has received, with pastes in angle brackets. */
+/** Returns all bytes that the program has received. Angle brackets mark pastes. */
 export function received(nvim: Nvim): string {
   const path = nvim.path("received");
   const bytes = existsSync(path) ? readFileSync(path, "utf8") : "";
   return bytes.replaceAll("\x1b[200~", "<").replaceAll("\x1b[201~", ">");
 }
 
-/** Waits until the received bytes end with `expected`. */
+/** Waits until the received bytes end with the expected text. */
 export async function receives(nvim: Nvim, expected: string): Promise<void> {
   const check = () => received(nvim).endsWith(expected);
   await waitFor(check, JSON.stringify(expected), 8000).catch((error: unknown) => {

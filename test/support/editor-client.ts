@@ -10,13 +10,16 @@ import type { Scope } from "./scope.ts";
 export interface EditorClient {
   mcp: Client;
   call(name: string, args?: Record<string, unknown>): Promise<CallToolResult>;
-  /** Returns the text of an answer. @throws if the answer is an error */
+  /**
+   * Calls a tool, and returns the text of the answer.
+   * @throws if the answer is an error
+   */
   text(name: string, args?: Record<string, unknown>): Promise<string>;
-  /** Returns the text of the expected error. */
+  /** Calls a tool that must fail, and returns the text of the error. */
   refusal(name: string, args?: Record<string, unknown>): Promise<string>;
 }
 
-/** Connects to the MCP server for the model with the SDK's client. */
+/** Connects the client of the MCP SDK to the MCP server for the model. */
 export async function connectEditorClient(
   t: Scope,
   bridge: Pick<RunningBridge, "file">,
@@ -52,19 +55,19 @@ export function editorClient(mcp: Client): EditorClient {
   };
 }
 
-/** Returns Lua for init.lua that runs the test's language server for JavaScript. */
+/** Returns Lua for init.lua that starts the tests' own language server for JavaScript. */
 export function languageServer(mode = "normal", delay = 0): string {
   const command = [process.execPath, join(root, "test/support/language-server.mjs"), mode, String(delay)];
   return serverFor("test", "javascript", command);
 }
 
-/** Returns Lua for init.lua that runs the language server that reports on unopened files. */
+/** Returns Lua for init.lua that starts a language server with diagnostics of files that are not open. */
 export function workspaceServer(mode = "whole"): string {
   const command = [process.execPath, join(root, "test/support/workspace-server.mjs"), mode];
   return serverFor("workspace", "javascript", command);
 }
 
-/** Returns Lua for init.lua that runs the real language server for TypeScript. */
+/** Returns Lua for init.lua that starts the real language server for TypeScript. */
 export function typescriptServer(): string {
   const modules = join(root, "node_modules");
   const command = [process.execPath, join(modules, "typescript-language-server/lib/cli.mjs"), "--stdio"];

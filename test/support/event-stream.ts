@@ -10,12 +10,12 @@ export interface EventStream {
   response: IncomingMessage;
   /** Received events, oldest first. */
   events: { id: string | undefined; message: z.infer<typeof Message> }[];
-  /** Returns the id of the last event, even if that event was removed from the list. */
+  /** Returns the id of the last event. Tests may have removed that event from the list. */
   lastId: () => string | undefined;
   /** Returns all received bytes, including comments. */
   raw: () => string;
   ended: () => boolean;
-  /** Waits for an event with this method. */
+  /** Waits for an event with the given method. */
   next(
     method: string,
     predicate?: (params: Record<string, unknown>) => boolean,
@@ -24,7 +24,7 @@ export interface EventStream {
   break(): void;
 }
 
-/** Opens the event stream of a session or, with a body, the stream that answers a request. */
+/** Opens the event stream of a session. With a body, opens the stream that answers a request. */
 export function openStream(
   port: number,
   session: string,
@@ -59,7 +59,7 @@ export function openStream(
       response.setEncoding("utf8");
       response.on("data", (data: string) => {
         raw += data;
-        // A block of megabytes arrives in many pieces: search its end only in the last piece.
+        // An event of several megabytes arrives in many pieces, so only the last piece is searched for the end.
         const isComplete = ((rest.at(-1) ?? "").slice(-1) + data).includes("\n\n");
         rest.push(data);
         if (!isComplete) return;

@@ -4,7 +4,7 @@ import { root } from "./nvim.ts";
 import { writeFiles } from "./sandbox.ts";
 
 /**
- * Links the extension of this checkout, like `gemini extensions link`, for all CLIs with this home directory.
+ * Links the extension of this checkout, as `gemini extensions link` does, for all CLIs with the given home directory.
  */
 export function linkExtension(home: string): void {
   const link = { source: join(root, "extension"), type: "link" };

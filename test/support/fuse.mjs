@@ -1,6 +1,6 @@
-// A FUSE file system with one folder and one file, which stops answering on request, like the network folder
-// of a dead machine. Mounts it at <directory>, reads the commands "silent" and "answer" from standard input,
-// and prints "ready".
+// A FUSE file system with one folder and one file. Stops answering on request, like the network folder of a machine
+// that has crashed. Mounts itself at <directory> and prints "ready". Reads the commands "silent" and "answer" from
+// standard input.
 // usage: node fuse.mjs <directory> <name of the file> <its text>
 import { spawnSync } from "node:child_process";
 import { openSync, read, writeSync } from "node:fs";
@@ -9,7 +9,7 @@ import { createInterface } from "node:readline";
 const [directory = "", name = "", text = ""] = process.argv.slice(2);
 const content = Buffer.from(text);
 
-// Constants of <linux/fuse.h>.
+// Constants from <linux/fuse.h>.
 const LOOKUP = 1;
 const FORGET = 2;
 const GETATTR = 3;
@@ -34,7 +34,7 @@ const mounted = spawnSync("mount", ["-i", "-t", "fuse", "-o", options, "silent",
 if (mounted.status !== 0) process.exit(1);
 
 let silent = false;
-/** Requests that have not been answered. */
+/** Requests without an answer. */
 const held = [];
 
 function reply(unique, error, body = Buffer.alloc(0)) {
@@ -45,7 +45,7 @@ function reply(unique, error, body = Buffer.alloc(0)) {
   try {
     writeSync(device, Buffer.concat([head, body]));
   } catch {
-    // The process that asked has ended.
+    // The process that sent the request has ended.
   }
 }
 
@@ -66,11 +66,11 @@ function answer(request) {
   const node = request.readBigUInt64LE(16);
   const body = request.subarray(40);
   if (opcode === FORGET || opcode === BATCH_FORGET) return;
-  // A killed process may continue, as with NFS. The request itself is kept.
+  // Lets a killed process end, as NFS does. The interrupted request stays open.
   if (opcode === INTERRUPT) return reply(body.readBigUInt64LE(0), EINTR);
   if (opcode === LOOKUP) {
     if (body.toString("utf8", 0, body.indexOf(0)) !== name) return reply(unique, ENOENT);
-    const entry = Buffer.alloc(40); // zero times disable the kernel's cache
+    const entry = Buffer.alloc(40); // with times of zero, the kernel caches nothing
     entry.writeBigUInt64LE(FILE, 0);
     return reply(unique, 0, Buffer.concat([entry, attributes(FILE)]));
   }

@@ -1,18 +1,18 @@
-/** Sets the number of cases and the time of property-based tests. */
+/** Sets the number of cases and the time limits of property-based tests. */
 import fc from "fast-check";
 import type { Test } from "tap";
 
-/** Factor for the number of cases: higher for `make fuzz`, lower on additional releases of Node. */
+/** Factor for the number of cases. Higher for `make fuzz`, lower for additional releases of Node. */
 const FACTOR = Number(process.env["FUZZ"] ?? 1);
 
-/** The factor of `make fuzz`. */
+/** Factor that `make fuzz` uses. */
 const MAKE_FUZZ = 16;
 
 /**
- * Returns options for fast-check's `assert`, and prints the number of cases. An ordinary run always has the same cases,
- * so that it has the same result for the same sources. `make fuzz` looks for new ones.
- * @param runs cases of an ordinary run
- * @param fuzzed cases of `make fuzz`
+ * Returns options for fast-check's `assert`, and prints the number of cases. An ordinary run always uses the same
+ * cases, so that the same sources give the same result. `make fuzz` uses random cases.
+ * @param runs number of cases in an ordinary run
+ * @param fuzzed number of cases for `make fuzz`
  */
 export function fuzz(
   t: Test,
@@ -27,8 +27,8 @@ export function fuzz(
 }
 
 /**
- * @returns a function that is true when a slow property has used its time (ms). Its remaining cases are
- * skipped without a failure
+ * Returns a function that is true after a time limit. A slow property can then skip its remaining cases.
+ * @param time limit in milliseconds
  */
 export function deadline(time: number): () => boolean {
   const end = performance.now() + time * Math.max(1, FACTOR);
@@ -40,7 +40,10 @@ const anyCharacter = fc
   .filter((code) => code < 0xd800 || code > 0xdfff)
   .map((code) => String.fromCodePoint(code));
 
-/** Generates strings of any characters. fast-check's unit "binary" needs a second to list all characters. */
+/**
+ * Generates strings of any characters. The unit "binary" of fast-check is not used, because it needs a second to list
+ * all characters.
+ */
 export function anyString(
   constraints: { minLength?: number; maxLength?: number } = {},
 ): fc.Arbitrary<string> {

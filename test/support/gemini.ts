@@ -6,7 +6,7 @@ import { type Model, startModel } from "./model.ts";
 import { type Nvim, type NvimOptions, root, startNvim } from "./nvim.ts";
 import type { Scope } from "./scope.ts";
 
-/** Starts a Neovim that can run `gemini`, with only a user's settings. The proxy leads nowhere. */
+/** Starts a Neovim in which `gemini` runs with user settings only. The proxy does not exist. */
 export async function startWithGemini(
   t: Scope,
   options: NvimOptions = {},
@@ -20,20 +20,20 @@ export async function startWithGemini(
   return { nvim, model };
 }
 
-/** Variables that `gemini` needs to run with this model. */
+/** Returns the variables with which `gemini` uses a scripted model. */
 export function geminiEnv(model: Model): Record<string, string> {
   return {
     PATH: [join(root, "node_modules/.bin"), dirname(process.execPath), process.env["PATH"]].join(delimiter),
     GEMINI_API_KEY: "any",
     GOOGLE_GEMINI_BASE_URL: model.url,
-    GEMINI_CLI_NO_RELAUNCH: "true", // saves the start of a Node process; test/outside/cli-in-terminal.test.ts does not set it
+    GEMINI_CLI_NO_RELAUNCH: "true", // one Node process fewer; not set in test/outside/cli-in-terminal.test.ts
     http_proxy: "http://127.0.0.1:9",
   };
 }
 
 const Terminal = z.object({ win: z.int(), buf: z.int(), job: z.int(), shell: z.int(), height: z.int() });
 
-/** Returns the CLI in the last used terminal of `:Gemini`. */
+/** Returns the CLI that runs in the last used terminal of `:Gemini`. */
 export async function geminiIn(nvim: Nvim): Promise<Cli> {
   const terminal = `(function()
     local terminal = require('gemini-bridge.terminal.terminals').last()

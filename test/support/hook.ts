@@ -1,4 +1,4 @@
-/** Runs the hook script like a CLI. */
+/** Runs the hook script as a CLI does. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
@@ -12,7 +12,7 @@ import type { Scope } from "./scope.ts";
 export const SCRIPT = join(root, "extension/hooks/hook.sh");
 
 export interface HookOptions {
-  /** Another script instead. */
+  /** Script to run instead of the hook script. */
   script?: string;
   /** Working directory of the CLI. */
   cwd?: string;
@@ -22,8 +22,8 @@ export interface HookOptions {
 export const SILENT = { out: "", err: "", code: 0 };
 
 /**
- * Runs the hook like the CLI before a tool: the command in bash, with the JSON on standard input.
- * @param env additional variables; undefined removes one. Without TMPDIR, there are no discovery files
+ * Runs the hook as the CLI does before a tool: runs the command in bash, with JSON on standard input.
+ * @param env additional variables; undefined removes a variable. Without TMPDIR, the script finds no discovery files
  */
 export async function runHook(
   env: Readonly<Record<string, string | undefined>>,
@@ -43,7 +43,7 @@ export async function runHook(
   return { out, err, code };
 }
 
-/** A server that counts connections and answers none. A discovery file that must not be believed names its port. */
+/** Starts a server that counts connections and never answers. Tests put its port into forged discovery files. */
 export async function startTrap(t: Scope): Promise<{ port: number; connections: () => number }> {
   let connections = 0;
   const trap = createServer((socket) => {

@@ -1,4 +1,4 @@
-/** Plays an agent whose CLI has hooks. */
+/** Simulates an agent whose CLI has hooks. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
@@ -8,11 +8,11 @@ import { runHook, SILENT } from "./hook.ts";
 let moment = Date.now();
 
 /**
- * An agent of the bridge's Neovim: its tools change files, and its hooks report this over HTTP like those of
- * a CLI.
+ * An agent for a running bridge. Its tools change files, and its hooks report the tools over HTTP, as the hooks of a
+ * CLI do.
  */
 export class HookedAgent {
-  /** Address for hooks, as in the environment of a CLI. */
+  /** Address to which the hooks report, from the environment of a CLI. */
   readonly #address;
 
   constructor(
@@ -25,7 +25,10 @@ export class HookedAgent {
     this.#address = { port, token: content.authToken };
   }
 
-  /** Sends the JSON of a hook. @returns the answer, which may be empty */
+  /**
+   * Sends the JSON of a hook.
+   * @returns the answer, which may be empty
+   */
   async hook(hook_event_name: string, fields: object = {}): Promise<string> {
     const { port, token } = this.#address;
     const response = await fetch(`http://127.0.0.1:${port}/hook?pid=${this.pid ?? ""}`, {
@@ -37,7 +40,7 @@ export class HookedAgent {
     return response.text();
   }
 
-  /** Sends the JSON with the script that CLIs run, which is silent without a host. */
+  /** Sends the JSON through the script that CLIs run. Without a host, the script prints nothing. */
   async script(hook_event_name: string, fields: object = {}): Promise<void> {
     const { port, token } = this.#address;
     const env = { GEMINI_CLI_IDE_SERVER_PORT: String(port), GEMINI_CLI_IDE_AUTH_TOKEN: token };
@@ -75,7 +78,7 @@ export class HookedAgent {
     return { tool_name: "write_file", tool_input: { file_path: this.bridge.nvim.path(name) } };
   }
 
-  /** Writes a file without asking. Without bytes, deletes the file. */
+  /** Writes a file without asking. Without `bytes`, deletes the file. */
   async write(name: string, bytes: string | Buffer | undefined): Promise<void> {
     await this.starts(name);
     if (bytes === undefined) rmSync(this.bridge.nvim.path(name), { force: true });

@@ -1,4 +1,4 @@
-/** Installs the plugin by the instructions of the README. */
+/** Installs the plugin as the README describes. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Test } from "tap";
@@ -7,10 +7,7 @@ import { type Nvim, root } from "./nvim.ts";
 
 const readme = readFileSync(join(root, "README.md"), "utf8");
 
-/**
- * Returns the code block of an installation method in the README, with `url` instead of the published
- * repository.
- */
+/** Returns the code block of an installation method in the README. Replaces the published repository by `url`. */
 export function way(heading: string, url: string): string {
   const section = readme.slice(readme.indexOf(`\n### ${heading}`));
   const block = /^```(?:lua|sh)\n([\s\S]*?)^```/m.exec(section)?.[1];
@@ -20,11 +17,12 @@ export function way(heading: string, url: string): string {
   return replaced;
 }
 
-/** Removes the checkout, so that only the installed plugin can be found. */
+/** Lua that removes this checkout from 'runtimepath', so that Neovim can only find the installed plugin. */
 export const FORGET = `vim.opt.runtimepath:remove(${JSON.stringify(root)})\n`;
 
 /**
- * Asserts that the plugin is only found in `directory`, starts without an error, and shows a client's change.
+ * Asserts that Neovim finds the plugin only in `directory`, starts without an error, and shows a change that a client
+ * proposes.
  */
 export async function reachesRunning(t: Test, nvim: Nvim, directory: RegExp): Promise<void> {
   t.match(await nvim.lua("return vim.api.nvim_get_runtime_file('lua/gemini-bridge/init.lua', true)"), [

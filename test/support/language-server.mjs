@@ -1,5 +1,5 @@
-// A small language server for tests. A line that contains BAD is an error, `function name` is a symbol, and
-// each occurrence of a word in the .js files below its root is a reference.
+// A small language server for tests. A line that contains BAD is an error. `function name` is a symbol. References of a
+// word are its occurrences in the .js files below the root.
 // usage: node language-server.mjs normal|slow|late|crashing|lying|moving [milliseconds until diagnostics are published]
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ const [mode = "normal", delay = "0"] = process.argv.slice(2);
 const documents = new Map();
 let root = process.cwd();
 
-/** All texts of the workspace, by URI. Open files have the text of the editor. */
+/** Returns all texts of the workspace, by URI. For an open file, returns the editor's text. */
 function texts() {
   const found = new Map();
   for (const name of readdirSync(root, { recursive: true }).filter((each) => each.endsWith(".js"))) {
@@ -122,7 +122,7 @@ const answers = {
     }),
 };
 
-/** Answers of a lying server: places outside the workspace, invalid ranges, invalid shapes. */
+/** Wrong answers of a lying server: places outside the workspace, invalid ranges, invalid types. */
 const lies = [
   { uri: "file:///etc/passwd", range: { start: { line: 0, character: 0 }, end: { line: 0, character: 1 } } },
   { uri: pathToFileURL(join(root, "secret.env")).href, range: { start: { line: 0, character: 0 }, end: {} } },
@@ -148,7 +148,7 @@ function publish(uri) {
   );
 }
 
-/** Answers that a late server sends after a file was saved. */
+/** Answers that a late server holds back until a file was saved. */
 const held = [];
 
 function receive({ id, method, params }) {

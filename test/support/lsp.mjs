@@ -1,6 +1,6 @@
 /**
- * Serves JSON-RPC on standard input and output, like a language server. @returns a function that sends a
- * message
+ * Serves JSON-RPC on standard input and output, as a language server does.
+ * @returns a function that sends a message
  */
 export function serve(receive) {
   let buffer = Buffer.alloc(0);

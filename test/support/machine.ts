@@ -1,4 +1,4 @@
-/** Both sides of the state machine test: the model's expectations, and the observable state of the bridge. */
+/** Both sides of the state machine test: the expected and the observed state of the bridge. */
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { isDeepStrictEqual } from "node:util";
@@ -13,7 +13,7 @@ export interface ModelClient {
   open: boolean;
   /** Files under review. */
   diffs: string[];
-  /** Outcomes in the order of arrival, and their number. */
+  /** Outcomes in the order of arrival. */
   outcomes: string[];
   arrived: number;
 }
@@ -25,7 +25,7 @@ export interface Model {
   made: number;
 }
 
-/** The real bridge with its clients. */
+/** A running bridge with its clients. */
 export class Real {
   readonly clients = new Map<string, { session: string; stream: EventStream; seen: string[] }>();
   port = 0;
@@ -68,7 +68,7 @@ export class Real {
     return answer.body;
   }
 
-  /** Removes outcomes from the received notifications, and records them. */
+  /** Moves outcomes from the received notifications to the list of outcomes. */
   collect(): void {
     for (const { stream, seen } of this.clients.values()) {
       const outcomes = stream.events.filter(({ message }) => message.method?.startsWith("ide/diff"));
@@ -89,7 +89,7 @@ export class Real {
   }
 }
 
-/** Returns the observable state that the model expects. */
+/** Returns the observable state that the model predicts. */
 function expected(model: Model, real: Real) {
   const diffs = model.clients.flatMap((client) => client.diffs);
   return {
@@ -137,7 +137,7 @@ async function observed(model: Model, real: Real): Promise<ReturnType<typeof exp
   };
 }
 
-/** Waits until the observable state equals the model's. */
+/** Waits until the observed state equals the predicted state. */
 export async function agree(model: Model, real: Real, step: string): Promise<void> {
   const files = real.bridge.files();
   if (files[0]) {

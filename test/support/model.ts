@@ -1,16 +1,16 @@
-/** Plays the Gemini API with a script. */
+/** Simulates the Gemini API with a script. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";
 import { z } from "zod";
 import type { Scope } from "./scope.ts";
 
-/** The model's output in one turn: text, and calls of the CLI's tools. */
+/** Output of the model in one turn: text, and calls of the CLI's tools. */
 export type Turn = Array<
   { text: string } | { functionCall: { name: string; args: Record<string, unknown> } }
 >;
 
-/** The inspected part of a Gemini API request. Requests such as `countTokens` may lack these fields. */
+/** The parts of a Gemini API request that tests inspect. Requests such as `countTokens` may lack these fields. */
 const Body = z.looseObject({
   contents: z
     .array(z.looseObject({ parts: z.array(z.looseObject({ text: z.string().optional() })) }))
@@ -18,7 +18,7 @@ const Body = z.looseObject({
 });
 
 export interface ModelRequest {
-  /** The verb after the colon: `streamGenerateContent`, `generateContent`, `countTokens`, … */
+  /** Part of the URL after the colon: `streamGenerateContent`, `generateContent`, `countTokens`, … */
   action: string;
   body: z.infer<typeof Body>;
 }
@@ -28,21 +28,22 @@ export interface Model {
   url: string;
   /** All requests, oldest first. */
   requests: ModelRequest[];
-  /** Appends turns to the script. */
+  /** Appends turns of the model to the script. */
   say(...turns: Turn[]): void;
-  /** The last conversation that the model was asked to continue: texts as they are, other parts as JSON. */
+  /** Returns the last conversation that the CLI sent to the model. Texts are unchanged, other parts are JSON. */
   promptText(): string;
-  /** The editor's contexts in that conversation, as written by the CLI: one `activeFile`, then `changes`. */
+  /**
+   * Returns the editor's contexts in that conversation, as the CLI writes them: first one `activeFile`, then `changes`.
+   */
   editorContexts(): unknown[];
 }
 
-/** The model's output after the end of the script. */
+/** Output of the model after the end of the script. */
 export const SCRIPT_ENDED = "The script has ended.";
 
 /**
- * Starts a local server in the role of the Gemini API. Each streamed request (one step of a conversation)
- * takes the next turn of `script`. Other requests of the CLI (routing, summaries, token counts) get an answer
- * that does not use the script.
+ * Starts a local server that replaces the Gemini API. Each streamed request is a step of the conversation and takes the
+ * next turn of `script`. Other requests of the CLI (routing, summaries, token counts) get a fixed answer.
  */
 export async function startModel(t: Scope, script: Turn[] = []): Promise<Model> {
   const turns = [...script];
@@ -78,7 +79,10 @@ export async function startModel(t: Scope, script: Turn[] = []): Promise<Model> 
   };
 }
 
-/** Serves answers on loopback until the end of the test. @returns the port */
+/**
+ * Starts an HTTP server on loopback that runs until the end of the test.
+ * @returns the port
+ */
 export async function serve(
   t: Scope,
   answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>,

@@ -1,4 +1,4 @@
-/** Mounts a folder whose server can stop answering. */
+/** Mounts a folder whose file server can stop answering. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, realpathSync, rmdirSync } from "node:fs";
@@ -7,17 +7,17 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Scope } from "./scope.ts";
 
-/** A real folder with one file, whose server can stop answering. Readers then wait until it answers again. */
+/** A mounted folder with one file. After the file server has stopped answering, readers wait. */
 export interface NetworkFolder {
   path: string;
   /** Path of the file. */
   file: string;
-  /** Stops answering. Complete when the promise resolves. */
+  /** Makes the file server stop answering. The promise resolves when this is done. */
   fallSilent(): Promise<void>;
   answer(): Promise<void>;
 }
 
-/** Mounts a folder with FUSE. Needs root. */
+/** Mounts the folder with FUSE. Needs root. */
 export async function mountNetworkFolder(t: Scope, text: string): Promise<NetworkFolder> {
   const path = join(realpathSync(mkdtempSync(join(tmpdir(), "gb-net-"))), "mnt");
   mkdirSync(path);
@@ -35,7 +35,7 @@ export async function mountNetworkFolder(t: Scope, text: string): Promise<Networ
   });
   const lines = createInterface({ input: server.stdout });
   const said = once(lines, "line").then(([line]) => line === "ready");
-  // The kernel sends its first request when the folder is mounted.
+  // The kernel sends a first request when the folder is mounted.
   if (!(await Promise.race([said, ended.then(() => false)])))
     throw new Error("the network folder could not be mounted");
   const tell = async (word: string) => {

@@ -19,36 +19,36 @@ export const root = resolve(import.meta.dirname, "../..");
 export interface NvimOptions {
   /** Files to create, by path relative to the workspace. */
   files?: Readonly<Record<string, string | Uint8Array>>;
-  /** Variables in addition to, or instead of, those of {@link makeEnv}. */
+  /** Variables that are added to, or replace, the variables of {@link makeEnv}. */
   env?: Readonly<Record<string, string>>;
-  /** Arguments for Neovim, such as files to open. */
+  /** Arguments for Neovim, such as names of files. */
   args?: readonly string[];
-  /** Lua for the end of init.lua. The plugin is in 'runtimepath'. */
+  /** Lua for the end of init.lua. The plugin is already in 'runtimepath'. */
   init?: string;
   /**
-   * Starts Neovim with its terminal UI (default size 120x40). Otherwise Neovim is headless, with 160 columns
-   * and 50 lines.
+   * Whether to start Neovim's terminal UI (default size: 120x40). Otherwise Neovim is headless, with 160 columns and 50
+   * lines.
    */
   tui?: boolean | Size;
   /** Working directory. Default: the workspace. */
   cwd?: string;
-  /** Parent of its folders. Default: the temporary directory. */
+  /** Parent directory of the folders. Default: the temporary directory. */
   below?: string;
-  /** An ended Neovim whose folders this one uses. */
+  /** An ended Neovim whose folders are used again. */
   after?: Nvim;
-  /** The test sends invalid messages on purpose. */
+  /** Set if the test sends invalid messages on purpose. */
   breaksContract?: boolean;
 }
 
-/** Exit of Neovim. With a terminal UI, the exit code of the UI and no signal. */
+/** The exit of Neovim. With a terminal UI: the exit code of the UI, and no signal. */
 export interface Exit {
   code: number | null;
   signal: NodeJS.Signals | null;
 }
 
 /**
- * Returns the Neovim to test: NVIM_BIN, else the first of scripts/nvim.sh.
- * @throws Error if there is none
+ * Returns the path of the Neovim to test: NVIM_BIN, or else the first line of scripts/nvim.sh.
+ * @throws Error if no Neovim is found
  */
 export function nvimBinary(): string {
   const named = process.env["NVIM_BIN"];
@@ -58,7 +58,7 @@ export function nvimBinary(): string {
 }
 
 /**
- * Starts a Neovim with its own folders and environment. At the end of the test, ends Neovim with all its
+ * Starts a Neovim with its own folders and environment. At the end of the test, ends this Neovim with all its
  * descendants, and removes the folders.
  */
 export async function startNvim(t: Scope, options: NvimOptions = {}): Promise<Nvim> {
@@ -74,7 +74,7 @@ export async function startNvim(t: Scope, options: NvimOptions = {}): Promise<Nv
   const command = (...args: string[]) => withEnv({ ...makeEnv(dirs), ...options.env }, [binary, ...args]);
   const cwd = options.cwd ?? dirs.workspace;
   const socket = join(dirs.base, "nvim");
-  rmSync(socket, { force: true }); // left by a Neovim that was killed
+  rmSync(socket, { force: true }); // a killed Neovim does not delete its socket
   const args = ["--listen", socket, ...(options.args ?? [])];
   const outer = join(dirs.base, "terminal");
   const [file = "", ...words] = options.tui
@@ -97,7 +97,7 @@ export async function startNvim(t: Scope, options: NvimOptions = {}): Promise<Nv
       : procExit;
     const client = await connectRpc(socket, exited);
     const pid = Number(await waitFor(() => client.call("getpid"), "Neovim to start", 10_000));
-    // With a terminal UI, Neovim answers requests before the plugins are loaded.
+    // With a terminal UI, Neovim answers requests before it has loaded the plugins.
     await waitFor(() => client.eval("v:vim_did_enter"), "Neovim to have started", 10_000);
     const mismatches = isChecked ? await checkContract(client) : [];
     const nvim = new Nvim(dirs, proc, client, pid, exited, terminal, mismatches);
@@ -112,35 +112,35 @@ export async function startNvim(t: Scope, options: NvimOptions = {}): Promise<Nv
 }
 
 /**
- * Returns a process and its descendants. Empty if it did not start or has ended, because its id may be
- * reused.
+ * Returns the ids of a process and its descendants. Returns an empty list if the process does not run, because the
+ * system may have reused its id.
  */
 function familyOf({ pid, exitCode, signalCode }: ChildProcess): number[] {
   return pid === undefined || exitCode !== null || signalCode !== null ? [] : [pid, ...descendants(pid)];
 }
 
-/** A running Neovim for one test; see {@link startNvim}. */
+/** A running Neovim for one test, see {@link startNvim}. */
 export class Nvim {
   #closing: Promise<void> | undefined;
-  /** Descendants of Neovim, recorded before it ended. */
+  /** Descendants of Neovim. Recorded before Neovim ends. */
   #below: number[] = [];
   readonly #terminal: Terminal | undefined;
 
   constructor(
     readonly dirs: Dirs,
-    /** The process started by the test: Neovim, or the terminal around its UI. */
+    /** The process that the test has started: Neovim, or the terminal around Neovim's UI. */
     readonly proc: ChildProcess,
     /**
-     * RPC client. Its requests are never answered after Neovim has ended; the methods of this class reject
-     * instead.
+     * RPC client. After Neovim has ended, requests of this client are never answered. The methods of this class reject
+     * then.
      */
     readonly nvim: NeovimClient,
-    /** Process id of the answering Neovim. With a terminal UI, a child of the UI's process. */
+    /** Process id of the Neovim that answers requests. With a terminal UI, this is a child of the UI's process. */
     readonly pid: number,
     /** Resolves when Neovim has ended. */
     readonly exited: Promise<Exit>,
     terminal: Terminal | undefined,
-    /** Messages between Lua and the host that violate the contract. */
+    /** Messages between Lua and the host that do not match the contract. */
     readonly mismatches: readonly string[],
   ) {
     this.#terminal = terminal;
@@ -151,20 +151,23 @@ export class Nvim {
     return join(this.dirs.workspace, ...relative);
   }
 
-  /** Runs Lua in Neovim with `...` as arguments. @returns its result */
+  /**
+   * Runs Lua in Neovim. The Lua code reads `args` as `...`.
+   * @returns the result of the Lua code
+   */
   lua(code: string, ...args: unknown[]): Promise<unknown> {
     return this.#orExit(this.nvim.request("nvim_exec_lua", [code, args]));
   }
 
-  /** Runs an Ex command. Rejects on an error. */
+  /** Runs an Ex command. Rejects if the command fails. */
   async command(command: string): Promise<void> {
     await this.#orExit(this.nvim.request("nvim_command", [command]));
   }
 
   /**
-   * Types keys in the notation of `nvim_input`, and waits until Neovim has processed them: Neovim processes
-   * typed keys before requests, so that an answer means that no key is left. While a prompt blocks Neovim,
-   * there is no answer, but the mode stays the same. Incomplete mappings count as processed.
+   * Types keys in the notation of `nvim_input`, and waits until Neovim has processed the keys. Neovim processes typed
+   * keys before requests, so an answer means that no key is left. If a prompt blocks Neovim, no answer comes. Then the
+   * wait ends when the mode stays the same. Incomplete mappings count as processed.
    */
   async input(keys: string): Promise<void> {
     const bytes = Buffer.from(keys);
@@ -181,7 +184,7 @@ export class Nvim {
       const mode = await this.#orExit(this.nvim.mode);
       blocked = mode.blocking ? blocked + 1 : 0;
     }
-    answer.catch(() => {}); // answered when the prompt closes, or never
+    answer.catch(() => {}); // the answer comes when the prompt closes, or never
   }
 
   /** Returns the text of `:messages`. */
@@ -190,7 +193,8 @@ export class Nvim {
   }
 
   /**
-   * Polls a Lua expression or a function until it is truthy. @returns its value
+   * Polls a Lua expression or a function until the value is truthy.
+   * @returns the value
    * @param timeout milliseconds
    */
   waitFor(condition: string | (() => unknown), what: string, timeout = 5000): Promise<unknown> {
@@ -198,14 +202,12 @@ export class Nvim {
     return waitFor(check, what, timeout);
   }
 
-  /** Returns the lines of the terminal UI's screen. */
+  /** Returns the visible lines of the terminal UI. */
   screen(): Promise<string[]> {
     return this.#ui().screen();
   }
 
-  /**
-   * Types into the terminal UI: raw bytes, `\r` for Enter, `\x1b` for Escape. Does not wait for an effect.
-   */
+  /** Types into the terminal UI: raw bytes, `\r` for Enter, `\x1b` for Escape. Does not wait for the result. */
   type(keys: string): Promise<void> {
     return this.#ui().type(keys);
   }
@@ -215,13 +217,13 @@ export class Nvim {
     return this.#terminal;
   }
 
-  /** Sends a signal to Neovim itself. */
+  /** Sends a signal to Neovim itself, not to the terminal around its UI. */
   kill(signal: NodeJS.Signals = "SIGKILL"): void {
     this.#below = descendants(this.pid);
     process.kill(this.pid, signal);
   }
 
-  /** Quits Neovim like a user if possible, ends all its descendants, and removes its folders. */
+  /** Ends Neovim and all its descendants, and removes the folders. Quits Neovim as a user does, if possible. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -230,21 +232,21 @@ export class Nvim {
   async #close(): Promise<void> {
     const started = familyOf(this.proc);
     if (isAlive(this.pid)) this.nvim.notify("nvim_command", ["qa!"]);
-    await Promise.race([this.exited, delay(1000, undefined, { ref: false })]); // a blocked or broken Neovim does not answer
+    await Promise.race([this.exited, delay(1000, undefined, { ref: false })]); // a blocked Neovim does not answer
     this.proc.kill("SIGKILL");
     const left = [...started, ...this.#below];
     const ended = (timeout: number) =>
       waitFor(() => !left.some(isAlive), "what Neovim started to end", timeout);
     await ended(1000).catch(() => {
       killAll(left);
-      return ended(10_000); // on a busy machine a process outlives its SIGKILL for some milliseconds
+      return ended(10_000); // on a busy machine, a killed process may need some milliseconds to end
     });
     removeDirs(this.dirs);
     if (this.mismatches.length > 0)
       throw new Error(`messages do not match src/contract:\n${this.mismatches.slice(0, 5).join("\n")}`);
   }
 
-  /** Makes a request reject if Neovim ends before it answers. */
+  /** Rejects a pending request when Neovim ends. */
   #orExit<T>(request: Promise<T>): Promise<T> {
     const gone = this.exited.then(({ code, signal }): never => {
       throw new Error(`Neovim has ended (${signal ?? code})`);

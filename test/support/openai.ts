@@ -1,4 +1,4 @@
-/** Plays OpenAI's API with a script. */
+/** Simulates OpenAI's API with a script. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";
 import { z } from "zod";
@@ -14,18 +14,18 @@ const Body = z.looseObject({
 export interface OpenAiModel {
   /** Value for OPENAI_BASE_URL. */
   url: string;
-  /** Appends turns to the script. */
+  /** Appends turns of the model to the script. */
   say(...turns: Turn[]): void;
-  /** The last conversation that the model was asked to continue, as JSON. */
+  /** Returns the last conversation that the CLI sent to the model, as JSON. */
   promptText(): string;
 }
 
-/** Minimum number of tools in a main request. Other requests of the CLI have few tools. */
+/** Minimum number of tools in a request for the conversation. Other requests of the CLI contain fewer tools. */
 const MAIN = 5;
 
 /**
- * Starts a local server in the role of OpenAI's chat completions API. Each step of a conversation takes the
- * next turn.
+ * Starts a local server that replaces OpenAI's chat completions API. Each request for the conversation takes the next
+ * turn of the script.
  */
 export async function startOpenAiModel(t: Scope): Promise<OpenAiModel> {
   const turns: Turn[] = [];

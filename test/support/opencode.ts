@@ -4,7 +4,7 @@ import type { Test } from "tap";
 import { type AnthropicModel, startAnthropicModel } from "./anthropic.ts";
 import { type Nvim, type NvimOptions, startNvim } from "./nvim.ts";
 
-/** Starts a Neovim that can run `opencode` with a scripted model. */
+/** Starts a Neovim in which `opencode` uses a scripted model. */
 export async function startWithOpencode(
   t: Test,
   options: NvimOptions = {},

@@ -1,4 +1,4 @@
-/** Copies the plugin, and creates repositories with it. */
+/** Copies the plugin, and creates git repositories that contain the plugin. */
 import { execFileSync } from "node:child_process";
 import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, utimesSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -6,12 +6,12 @@ import { root, startNvim } from "./nvim.ts";
 import { makeDirectory } from "./sandbox.ts";
 import type { Scope } from "./scope.ts";
 
-/** Copies the plugin like a clone: files that git tracks or would add, without build and packages. */
+/** Copies the files of the plugin that git tracks or would add. Leaves out the build and the packages. */
 export function copyPlugin(into: string): string {
   const list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
   const names = execFileSync("git", list, { cwd: root, encoding: "utf8" }).split("\0");
   for (const name of names) {
-    // git still lists files that were deleted since the last commit.
+    // git also lists files that were deleted after the last commit.
     if (name === "" || !existsSync(join(root, name))) continue;
     mkdirSync(dirname(join(into, name)), { recursive: true });
     copyFileSync(join(root, name), join(into, name));
@@ -19,14 +19,20 @@ export function copyPlugin(into: string): string {
   return into;
 }
 
-/** Creates a repository with the plugin's sources in one commit, for plugin managers. @returns its URL */
+/**
+ * Creates a repository with the plugin's sources in one commit, for plugin managers.
+ * @returns the URL of the repository
+ */
 export function plantRepository(into: string): string {
   copyPlugin(into);
   commit(into, "main");
   return `file://${into}`;
 }
 
-/** Creates a repository with a published release: a branch, and a tag for each version. @returns its URL */
+/**
+ * Creates a repository with a published release: a branch, and a tag for each version.
+ * @returns the URL of the repository
+ */
 export function plantRelease(t: Scope): string {
   const directory = makeDirectory(t);
   execFileSync(process.execPath, [join(root, "scripts/package.mjs"), directory]);
@@ -39,7 +45,10 @@ export function plantRelease(t: Scope): string {
 /** Version of the plugin. */
 export const packageVersion: string = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version;
 
-/** Commits the content of a folder, always with the same hash. @returns a function that runs git there */
+/**
+ * Commits the content of a folder. The commit always has the same hash.
+ * @returns a function that runs git in the folder
+ */
 export function commit(folder: string, branch: string): (...words: string[]) => void {
   const who = ["-c", "user.name=test", "-c", "user.email=test@localhost"];
   const date = "2026-01-02T03:04:05Z";
@@ -51,11 +60,11 @@ export function commit(folder: string, branch: string): (...words: string[]) => 
   return git;
 }
 
-/** Returns Lua for init.lua that replaces the plugin of this checkout by a copy. */
+/** Returns Lua for init.lua that loads a copy of the plugin instead of this checkout. */
 export const useCopy = (copy: string) =>
   `vim.opt.runtimepath:remove(${JSON.stringify(root)})\nvim.opt.runtimepath:prepend(${JSON.stringify(copy)})`;
 
-/** Starts a Neovim with a copy of the built plugin, whose sources are newer than the bundle but unchanged. */
+/** Starts a Neovim with a copy of the built plugin. The sources have newer times than the bundle, but are unchanged. */
 export async function startCopy(t: Scope) {
   const copy = copyPlugin(join(makeDirectory(t), "gemini-bridge.nvim"));
   const dist = join(copy, "dist");

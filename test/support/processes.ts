@@ -6,7 +6,7 @@ type Row = (string | undefined)[];
 
 const isLinux = process.platform === "linux";
 
-/** Whether a process exists and is not a zombie. */
+/** Returns whether a process exists and is not a zombie. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -28,13 +28,13 @@ export function descendants(pid: number): number[] {
   return found;
 }
 
-/** Sends SIGKILL to all of the processes that still exist. */
+/** Sends SIGKILL to processes. Ignores processes that have already ended. */
 export function killAll(pids: readonly number[]): void {
   for (const pid of pids) {
     try {
       process.kill(pid, "SIGKILL");
     } catch {
-      // It has ended by itself.
+      // The process has already ended.
     }
   }
 }
@@ -49,11 +49,11 @@ function processTable(): { pid: number; ppid: number }[] {
 
 const isRunning = ([, , state]: Row): boolean => state !== undefined && !state.startsWith("Z");
 
-/** Returns process id, parent and state. Small Linux systems have no `ps`, but /proc. */
+/** Returns process id, parent and state of a process. Reads /proc, because small Linux systems have no `ps`. */
 function rowOf(pid: string): Row | undefined {
   if (!/^\d+$/.test(pid)) return undefined;
   try {
-    // "pid (name) state ppid …": the name may contain any character, even a parenthesis.
+    // Format: "pid (name) state ppid …". The name may contain any character, even a parenthesis.
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
     const [state, ppid] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return [pid, ppid, state];

@@ -1,11 +1,11 @@
-/** Creates the folders of CLIs in a home directory. */
+/** Creates the folders of CLIs in a home directory, for tests of profiles. */
 import { readFileSync } from "node:fs";
 import type { Test } from "tap";
 import type { Clis } from "../../src/contract/clis.ts";
 import { type Profile, profilesOf } from "../../src/profiles/profiles.ts";
 import { temporary } from "./temporary.ts";
 
-/** Creates a home directory and the known profiles. */
+/** Creates a home directory, and loads the profiles of the known CLIs. */
 export function startProfiles(t: Test, more: Clis = []) {
   const home = temporary(t);
   const before = {

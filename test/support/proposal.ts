@@ -1,14 +1,14 @@
-/** Opens a single review for a test. */
+/** Opens one review for a test. */
 import type { Test } from "tap";
 import { Reviewer } from "./review.ts";
 
 export const PROPOSED = "one\n2\n";
 
-/** Starts a Neovim that shows another file than the reviewed one. */
+/** Starts a Neovim that shows a file other than the file to review. */
 export const prepare = (t: Test, init: string) =>
   Reviewer.start(t, { files: { "a.txt": "one\ntwo\n", "b.txt": "b\n" }, args: ["b.txt"], init });
 
-/** Opens a review of a.txt and enters it. `edited` adds a line to the proposal. */
+/** Opens a review of a.txt, and moves the focus to the proposal. If `edited` is true, adds a line to the proposal. */
 export async function propose(reviewer: Reviewer, edited: boolean) {
   const id = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
   await reviewer.review();
@@ -16,7 +16,7 @@ export async function propose(reviewer: Reviewer, edited: boolean) {
   return { id, content: edited ? `${PROPOSED}three\n` : PROPOSED };
 }
 
-/** Starts a Neovim, opens a review and enters it. */
+/** Starts a Neovim, opens a review, and moves the focus to the proposal. */
 export async function start(t: Test, init = "", edited = false) {
   const reviewer = await prepare(t, init);
   const before = await reviewer.layout();

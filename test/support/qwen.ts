@@ -8,7 +8,7 @@ import { type Nvim, type NvimOptions, root, startNvim } from "./nvim.ts";
 import { type OpenAiModel, startOpenAiModel } from "./openai.ts";
 
 /**
- * Settings without questions and network requests at the start. They do not set the editor or the approval
+ * Settings that prevent questions and network requests at the start. The settings set neither an editor nor an approval
  * mode.
  */
 const QWEN_SETTINGS = {
@@ -20,7 +20,7 @@ const QWEN_SETTINGS = {
   privacy: { usageStatisticsEnabled: false },
 };
 
-/** Starts a Neovim that can run `qwen` and `gemini`, each with its own model. The proxy leads nowhere. */
+/** Starts a Neovim in which `qwen` and `gemini` run, each with its own scripted model. The proxy does not exist. */
 export async function startWithQwen(
   t: Test,
   options: NvimOptions = {},

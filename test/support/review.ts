@@ -1,4 +1,4 @@
-/** Starts a Neovim whose host is the test, to check its reviews. */
+/** Starts a Neovim in which the test itself is the host, to check reviews. */
 import type { Test } from "tap";
 import { z } from "zod";
 import { type CallName, type Calls, type EventPayload, events } from "../../src/contract/neovim.ts";
@@ -6,17 +6,17 @@ import { EVENT_METHOD } from "../../src/neovim/bridge.ts";
 import { type Nvim, type NvimOptions, startNvim } from "./nvim.ts";
 import { waitFor } from "./wait.ts";
 
-/** A decision of the user, with the accepted text. */
+/** A decision of the user, with the accepted text, as Lua reports it. */
 type Received =
   | { name: "diff_accepted"; payload: { id: number; content: string } }
   | { name: "diff_rejected"; payload: EventPayload<"diff_rejected"> };
 
-/** Parameters of a review. The test knows the text, so that `textId` is not needed. */
+/** Parameters of a review. `textId` is left out, because the test knows the text. */
 type Proposal = Omit<Calls["diff_open"], "textId">;
 
 const Answer = z.object({ result: z.unknown().optional(), error: z.string().optional() });
 
-/** Returns the state of all windows, and everything that a user would miss if it changed. */
+/** Lua that returns the state of all windows: everything that a user would notice if it changed. */
 export const LAYOUT = `
 local windows = {}
 for _, win in ipairs(vim.api.nvim_list_wins()) do
@@ -49,7 +49,7 @@ return {
   win = vim.api.nvim_get_current_win(), mode = vim.api.nvim_get_mode().mode, buffers = vim.api.nvim_list_bufs(),
 }`;
 
-/** A Neovim whose host is the test: sends the calls of a host and receives its events. */
+/** A Neovim in which the test itself is the host: sends calls, and receives events. */
 export class Reviewer {
   readonly received: Received[] = [];
   readonly #texts = new Map<string, string>();
@@ -70,7 +70,7 @@ export class Reviewer {
     return reviewer;
   }
 
-  /** Makes a call like the host. Rejects if Lua answers with an error. */
+  /** Calls Lua as the host does. Rejects if Lua answers with an error. */
   async call<N extends CallName>(name: N, params: Calls[N]): Promise<unknown> {
     const answer = await this.nvim.lua("return require('gemini-bridge.host.rpc').call(...)", name, params);
     const { result, error } = Answer.parse(answer);
@@ -84,7 +84,7 @@ export class Reviewer {
     return { id: event.id, content: z.string().parse(this.#texts.get(event.textId)) };
   }
 
-  /** Opens a review, or replaces its text. */
+  /** Opens a review. If the review is already open, replaces its text. */
   async show(proposal: Proposal): Promise<void> {
     const textId = `text ${this.#texts.size}`;
     this.#texts.set(textId, proposal.newContent);
@@ -98,12 +98,15 @@ export class Reviewer {
     return id;
   }
 
-  /** Closes a review. @returns the last text of the proposal */
+  /**
+   * Closes a review.
+   * @returns the last text of the proposal
+   */
   async close(id: number, reason: Calls["diff_close"]["reason"] = "cli"): Promise<string> {
     return z.object({ content: z.string() }).parse(await this.call("diff_close", { id, reason })).content;
   }
 
-  /** Waits for the next outcome, and removes it from the list. */
+  /** Waits for the next outcome of a review. Removes the outcome from the list. */
   async outcome(): Promise<Received> {
     await waitFor(() => this.received.length > 0, "an outcome");
     const [first] = this.received.splice(0, 1);
@@ -111,9 +114,9 @@ export class Reviewer {
     return first;
   }
 
-  /** Returns the outcomes so far: everything that Neovim has sent before it answers this request. */
+  /** Returns all outcomes that Neovim has sent so far. */
   async outcomes(): Promise<Received[]> {
-    await this.nvim.lua("vim.wait(20)"); // runs scheduled functions
+    await this.nvim.lua("vim.wait(20)"); // so that Neovim runs scheduled functions
     return this.received;
   }
 

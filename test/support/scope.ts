@@ -1,4 +1,4 @@
-/** A scope that runs disposals at its end, such as a tap test. */
+/** Runs cleanup functions at its end. A tap test is a scope. */
 export interface Scope {
   teardown(dispose: () => unknown): unknown;
 }

@@ -1,4 +1,4 @@
-/** Starts the plugin's HTTP server without an editor, and sends requests to it. */
+/** Starts the plugin's HTTP server without an editor, and sends requests to the server. */
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
@@ -11,34 +11,34 @@ import { createSessions, type SessionEvents, type Sessions } from "../../src/htt
 import { type DiffTools, registerTools } from "../../src/review/diff-tools.ts";
 
 export const TOKEN = "the-token-of-this-test";
-/** Token of another client of the same server. */
+/** Token of another kind of client of the same server. */
 export const OTHER_TOKEN = "the-token-of-another-kind";
 
 export interface ServerOptions {
   maxSessions?: number;
-  /** Grace time for sessions (milliseconds). */
+  /** Time for a client to reconnect before its session ends (milliseconds). */
   grace?: number;
   keepAlive?: number;
   bodyLimit?: number;
   timeouts?: Timeouts;
   log?: Log;
-  /** Routes in addition to that of the sessions. */
+  /** Routes in addition to the route for sessions. */
   routes?: readonly Route[];
-  /** Registers other tools than the plugin's. */
+  /** Registers tools instead of the plugin's tools. */
   register?: (...event: SessionEvents["created"]) => void;
 }
 
 export interface Server {
   port: number;
   sessions: Sessions;
-  /** Events of sessions: `<event> <session id>`. */
+  /** Events of sessions, in the form `<event> <session id>`. */
   calls: string[];
   /** Returns the number of open connections. */
   connections(): Promise<number>;
   close(): Promise<void>;
 }
 
-/** Starts the HTTP server with sessions and tools on its own port, without an editor. */
+/** Starts the HTTP server with sessions and tools on a free port, without an editor. */
 export async function startServer(t: Test, options: ServerOptions = {}): Promise<Server> {
   const calls: string[] = [];
   const { log = createLog(), register = registerOurs(log) } = options;
@@ -69,7 +69,7 @@ export async function startServer(t: Test, options: ServerOptions = {}): Promise
   return { port, sessions, calls, connections, close };
 }
 
-/** Registers the bridge's tools, which store proposals unchanged. */
+/** Registers the bridge's tools. Proposals are stored, not shown. */
 function registerOurs(log: Log) {
   const diffs = new Map<string, string>();
   const tools: DiffTools = {
@@ -79,7 +79,7 @@ function registerOurs(log: Log) {
   return (...[server]: SessionEvents["created"]) => registerTools(server, tools, log);
 }
 
-/** Headers of a correct client. */
+/** Returns the headers of a well-behaved client. */
 export function headers(port: number, session?: string): Record<string, string> {
   return {
     host: `127.0.0.1:${port}`,
@@ -103,7 +103,7 @@ export interface Request {
   body?: string | Buffer | undefined;
 }
 
-/** Sends one request on its own connection. */
+/** Sends one request on a new connection. */
 export function ask(
   port: number,
   { method = "POST", path = "/mcp", body, ...rest }: Request,
@@ -127,7 +127,10 @@ export function ask(
   });
 }
 
-/** Sends raw bytes. @returns the answer until the server closes the connection or stops sending */
+/**
+ * Sends raw bytes.
+ * @returns the answer until the server closes the connection or stops sending
+ */
 export function sendRaw(
   port: number,
   bytes: string | Buffer,
@@ -149,14 +152,17 @@ export function sendRaw(
   });
 }
 
-/** Body of every error: JSON-RPC without the id of a request. */
+/** The body of each error answer: JSON-RPC without the id of a request. */
 export const RpcError = z.strictObject({
   jsonrpc: z.literal("2.0"),
   error: z.object({ code: z.int(), message: z.string(), data: z.string().optional() }),
   id: z.null(),
 });
 
-/** Returns the first message of a client. @param params replace those of an ordinary client */
+/**
+ * Returns the first message of a client.
+ * @param params values that replace the usual ones
+ */
 export const initializeWith = (params: object): string =>
   JSON.stringify({
     jsonrpc: "2.0",
@@ -172,7 +178,10 @@ export const initializeWith = (params: object): string =>
 
 export const INITIALIZE = initializeWith({});
 
-/** Starts a session like a client. @returns its id */
+/**
+ * Starts a session as a client does.
+ * @returns the id of the session
+ */
 export async function initialize(port: number, extra: Record<string, string> = {}): Promise<string> {
   const answer = await ask(port, { body: INITIALIZE, headers: extra });
   const id = answer.headers["mcp-session-id"];

@@ -1,13 +1,13 @@
-/** Runs shell commands in the directory of a host for changes. */
+/** Runs shell commands in the directory of a {@link ChangesHost}. */
 import { execFileSync } from "node:child_process";
 import type { ChangesHost } from "./changes.ts";
 
-/** Creates a repository in the host's directory. */
+/** Script that creates a git repository in the host's directory. */
 export const SETUP = "git init -q -b main; git add -A 2>/dev/null; git commit -qm first";
 
 /**
- * Creates a repository with a missing object. Git would run the program as the remote repository to fetch the
- * object.
+ * Returns a script that creates a git repository in which an object is missing. To fetch the object, git would run
+ * `program` as the remote repository.
  */
 export function fetching(program: string, object: "file" | "folder"): string {
   const sparse =
@@ -23,7 +23,7 @@ export function fetching(program: string, object: "file" | "folder"): string {
     git config protocol.ext.allow always`;
 }
 
-/** Runs a shell script in the host's directory, like the agent's tool. */
+/** Runs a shell script in the host's directory as a tool of the agent, with hooks. */
 export async function run(host: ChangesHost, command: string): Promise<void> {
   const tool = { kind: "shell", name: "run_shell_command", command } as const;
   await host.tell({ kind: "tool_starting", tool });
@@ -31,7 +31,7 @@ export async function run(host: ChangesHost, command: string): Promise<void> {
   await host.tell({ kind: "tool_ended", tool, failed: false });
 }
 
-/** Runs a shell script that no hook reports. */
+/** Runs a shell script in the host's directory without hooks. */
 export function sh(host: ChangesHost, command: string): string {
   const author = ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"];
   const env = { ...process.env, HOME: host.directory, GIT_CONFIG_NOSYSTEM: "1" };

@@ -1,4 +1,4 @@
-/** Plays Claude Code 2.1.330 on its WebSocket, and stores the received messages. */
+/** Simulates Claude Code 2.1.330 on its WebSocket, and stores received messages. */
 import { EventEmitter, once } from "node:events";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ const Lock = z.object({
 export interface LockFile extends z.infer<typeof Lock> {
   path: string;
   port: number;
-  /** Permission bits. */
+  /** Permission bits of the file. */
   mode: number;
 }
 
@@ -35,7 +35,7 @@ export function readLocks(home: string): LockFile[] {
     });
 }
 
-/** The one lock file of a bridge. */
+/** Returns the lock file of a bridge. Fails if there are several. */
 export function lockOf({ nvim }: RunningBridge): LockFile {
   const [lock, ...others] = readLocks(nvim.dirs.home);
   if (!lock || others.length > 0) throw new Error(`${others.length} lock files too many`);
@@ -64,7 +64,7 @@ const Result = z.object({
   content: z.array(z.object({ type: z.literal("text"), text: z.string() })),
 });
 
-/** The headers of the CLI's handshake. */
+/** Headers of the handshake, as the CLI sends them. */
 export const headersOf = (token: string): Record<string, string> => ({
   "User-Agent": "claude-code/2.1.330 (cli)",
   "X-Claude-Code-Ide-Authorization": token,
@@ -91,7 +91,7 @@ export class SocketClient {
     });
   }
 
-  /** Opens the connection without an `initialize` request. Rejects if it is refused. */
+  /** Opens the connection, but sends no `initialize` request. Rejects if the server refuses the connection. */
   static async open(
     t: Scope,
     { port, authToken }: Pick<LockFile, "port" | "authToken">,
@@ -123,7 +123,7 @@ export class SocketClient {
     this.socket.send(JSON.stringify({ jsonrpc: "2.0", ...message }));
   }
 
-  /** Waits for a condition that a message, or the end of the connection, can fulfil. */
+  /** Waits for a condition. Checks the condition after each message and at the end of the connection. */
   async until<T>(check: () => T | undefined, what: string, timeout = 10_000): Promise<T> {
     const signal = AbortSignal.timeout(timeout);
     for (;;) {
@@ -146,13 +146,19 @@ export class SocketClient {
     return answer.result;
   }
 
-  /** Calls a tool. @returns the texts of the answer, with "error" first if it is an error */
+  /**
+   * Calls a tool.
+   * @returns the texts of the answer; the first is "error" if the answer is an error
+   */
   async call(name: string, args: object): Promise<string[]> {
     const { isError, content } = Result.parse(await this.request("tools/call", { name, arguments: args }));
     return [...(isError ? ["error"] : []), ...content.map(({ text }) => text)];
   }
 
-  /** Opens a review. @returns its answer, which comes with the decision */
+  /**
+   * Opens a review.
+   * @returns the answer, which arrives after the user's decision
+   */
   openDiff(path: string, content: string, tab = `✻ [Claude Code] ${path} ⧉`): Promise<string[]> {
     return this.call("openDiff", {
       old_file_path: path,
@@ -162,12 +168,15 @@ export class SocketClient {
     });
   }
 
-  /** Waits for a selection. */
+  /** Waits for a selection that satisfies `check`. */
   selected(check: (selection: z.infer<typeof Selection>) => boolean, what: string) {
     return this.until(() => this.selections.find(check), what);
   }
 
-  /** Waits for the end of the connection. @returns its code */
+  /**
+   * Waits for the end of the connection.
+   * @returns the close code
+   */
   async closed(): Promise<number> {
     if (this.socket.readyState === WebSocket.CLOSED) return 0;
     const [code] = await once(this.socket, "close", { signal: AbortSignal.timeout(10_000) });

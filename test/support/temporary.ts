@@ -1,4 +1,4 @@
-/** Creates temporary directories and announcements for discovery. */
+/** Creates temporary directories, and announcements of editors, for tests of discovery. */
 import { chmodSync } from "node:fs";
 import type { Announcement } from "../../src/discovery/content.ts";
 import { makeDirectory } from "./sandbox.ts";
@@ -17,7 +17,7 @@ export function temporary(t: Scope): string {
   return directory;
 }
 
-/** Returns the announcement of an editor, and the process id in the name of its discovery file. */
+/** Returns the announcement of an editor, with the process id for the name of its discovery file. */
 export function announcement(pid: number, port: number, authToken = "the-secret-token"): Announcement {
   return { pid, editorPid: pid, port, authToken };
 }

@@ -32,7 +32,7 @@ end
 return vim.fn.termopen(command, options)
 `;
 
-/** Runs a program in a terminal of `outer`, a Neovim without another task. */
+/** Runs a program in a terminal of `outer`, a Neovim that serves only as a terminal. */
 export async function openTerminal(
   outer: NeovimClient,
   command: readonly string[],

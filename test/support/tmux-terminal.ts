@@ -6,7 +6,7 @@ import { type Nvim, startNvim } from "./nvim.ts";
 import { startTmux, type Tmux } from "./tmux.ts";
 import { waitFor } from "./wait.ts";
 
-/** A program that prints its arguments one per line, and exits with the code that is typed. */
+/** A program that prints its arguments, one per line, and exits with the code that the user types. */
 const AGENT = `#!/bin/sh
 { for word in "$@" "$(pwd)"; do echo "<$word>"; done; env; } >"$OUT/told.new"
 mv "$OUT/told.new" "$OUT/told"
@@ -15,13 +15,13 @@ read -r code
 exit "$code"
 `;
 
-/** A wrapper of tmux that records its command line. */
+/** A wrapper of tmux that records its own command line. */
 const WITNESS = `#!/bin/sh
 printf '%s\\n' "$@" >>"$TMPDIR/tmux-arguments"
 exec ${execFileSync("sh", ["-c", "command -v tmux"], { encoding: "utf8" }).trim()} "$@"
 `;
 
-/** A pane of tmux, with its position in cells. */
+/** A tmux pane, with its position in cells. */
 export interface Pane {
   id: string;
   window: string;
@@ -38,7 +38,7 @@ const FORMAT = ["pane_id", "window_id", "pane_left", "pane_top", "pane_width", "
   .map((name) => `#{${name}}`)
   .join("\t");
 
-/** Returns all panes. */
+/** Returns all panes of a tmux server. */
 export function panes(tmux: Tmux): Pane[] {
   return tmux("list-panes", "-s", "-F", FORMAT)
     .split("\n")
@@ -58,21 +58,24 @@ export function panes(tmux: Tmux): Pane[] {
 
 /** Returns the socket of the tmux in which a Neovim was started. */
 export const socketOf = (nvim: Nvim) => join(nvim.dirs.base, "tmux");
-/** Returns the file with the program's output. */
+/** Returns the path of the file that contains the program's output. */
 export const told = (nvim: Nvim) => join(nvim.dirs.tmp, "told");
 
 interface Options {
-  /** Lua: additional options of the group `terminal`. */
+  /** Lua: further options of the group `terminal`. */
   terminal?: string;
   cwd?: string;
 }
 
-/** Lua that makes terminals panes of tmux. @param terminal Lua: additional options of the group `terminal` */
+/**
+ * Returns Lua that makes `:Gemini` open tmux panes.
+ * @param terminal Lua: further options of the group `terminal`
+ */
 const setUpTmux = (terminal: string) => `require('gemini-bridge').setup({
   terminal = { provider = 'tmux', cmd = { 'my-cli' }, env = { OUT = vim.env.TMPDIR }, ${terminal} },
 })`;
 
-/** Closes a pane, and sets other options, so that another case can follow in the same Neovim. */
+/** Prepares the same Neovim for the next case: closes a pane, and sets other options. */
 export async function startOver(nvim: Nvim, tmux: Tmux, pane: string, terminal: string): Promise<void> {
   tmux("kill-pane", "-t", pane);
   await nvim.waitFor(
@@ -83,7 +86,7 @@ export async function startOver(nvim: Nvim, tmux: Tmux, pane: string, terminal: 
   await nvim.lua(setUpTmux(terminal));
 }
 
-/** Starts a Neovim whose terminals are panes of tmux. */
+/** Starts a Neovim in which `:Gemini` opens tmux panes. */
 export async function startEditor(t: Test, { terminal = "", cwd }: Options = {}): Promise<Nvim> {
   const nvim = await startNvim(t, {
     files: { "bin/my-cli": AGENT, "bin/tmux": WITNESS },
@@ -97,7 +100,10 @@ export async function startEditor(t: Test, { terminal = "", cwd }: Options = {})
   return nvim;
 }
 
-/** Starts such a Neovim in a tmux. @returns also its pane */
+/**
+ * Starts a Neovim in a tmux pane. `:Gemini` opens further panes.
+ * @returns Neovim, tmux, and the pane
+ */
 export async function startInTmux(t: Test, options: Options = {}) {
   const nvim = await startEditor(t, options);
   const tmux = await startTmux(t, nvim, "/tmp");
@@ -105,7 +111,7 @@ export async function startInTmux(t: Test, options: Options = {}) {
   return { nvim, tmux, own };
 }
 
-/** Waits for a pane in which the program runs. */
+/** Waits for a new pane in which the program runs. */
 export async function opened(nvim: Nvim, tmux: Tmux, count = 2): Promise<Pane> {
   await waitFor(() => panes(tmux).length === count, `${count} panes`, 10_000);
   const newest = panes(tmux).reduce((a, b) => (Number(a.id.slice(1)) > Number(b.id.slice(1)) ? a : b));

@@ -1,4 +1,4 @@
-/** Starts tmux servers. */
+/** Starts tmux servers for tests. */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { type Nvim, root } from "./nvim.ts";
@@ -7,15 +7,20 @@ import type { Scope } from "./scope.ts";
 
 execFileSync(join(root, "scripts/need.sh"), ["tmux", "tmux"], { stdio: "inherit" });
 
-/** A command that does not return would block the whole test, with its own time limit. */
+/**
+ * Timeout of a tmux command. Without this timeout, a command that hangs would also block the time limit of the test.
+ */
 const TIMEOUT_MS = 20_000;
 
-/** Runs a tmux command. @returns its output */
+/**
+ * Runs a tmux command.
+ * @returns the output
+ */
 export type Tmux = (...args: string[]) => string;
 
 /**
- * Starts a tmux server for a test, with one pane of 120x40. It ends with the test. Neovim then behaves as if
- * it ran in that pane.
+ * Starts a tmux server with one pane of 120x40, and makes Neovim behave as if it ran in that pane. The server ends with
+ * the test.
  * @param directory working directory of the pane's shell
  */
 export async function startTmux(t: Scope, nvim: Nvim, directory: string): Promise<Tmux> {
@@ -38,13 +43,13 @@ export async function startTmux(t: Scope, nvim: Nvim, directory: string): Promis
   t.teardown(() => {
     const started = descendants(server);
     tmux("kill-server");
-    killAll(started); // a CLI with a child process outlives its terminal
+    killAll(started); // a CLI with a child process does not end with its terminal
   });
   await enterTmux(nvim, socket, tmux("display-message", "-p", "#{pane_id}"));
   return tmux;
 }
 
-/** Makes Neovim behave as if it ran in a pane. */
+/** Makes Neovim behave as if it ran in a tmux pane. */
 export async function enterTmux(nvim: Nvim, socket: string, pane: string): Promise<void> {
   await nvim.lua("vim.env.TMUX, vim.env.TMUX_PANE = ...", `${socket},1,0`, pane);
 }

@@ -1,16 +1,19 @@
-/** Decisions on parts of files, and how they are reverted: computes the results from the hunks that the user sees. */
+/**
+ * Predicts the results of decisions on parts of files, and of reverting these decisions, from the hunks that the user
+ * sees.
+ */
 import assert from "node:assert/strict";
 import type { ShownHunk } from "../../src/contract/changes.ts";
 import type { ChangesHost } from "./changes.ts";
 import { bytesOf, type Content, type File, isSame, type State, type Step } from "./turn-steps.ts";
 
-/** The base and the text of a file. */
+/** The base and the current text of a file. Undo restores the base. */
 interface Pair {
   readonly base: State;
   readonly now: State;
 }
 
-/** Lines `from` to `to` (exclusive) of a hunk itself. */
+/** Part of a hunk: the lines from `from` to `to` (exclusive), counted from the start of the hunk. */
 interface Part {
   readonly from: number;
   readonly to: number;
@@ -19,11 +22,11 @@ interface Part {
 /** A decision that the host can revert. */
 interface Decision {
   readonly verb: "keep" | "undo";
-  /** Undefined if the result was not predictable. */
+  /** Undefined if the result cannot be predicted. */
   readonly files: readonly { file: File; before: Pair; after: Pair; agentWrites: number }[] | undefined;
 }
 
-/** @returns the part of a hunk in these lines of the file, 1-based and inclusive. A removal is at the line above it. */
+/** Returns the part of a hunk in a range of lines, 1-based and inclusive. A removal counts to the line above it. */
 function partIn({ line, count }: ShownHunk, range: { from: number; to: number }): Part | undefined {
   const first = Math.max(line, 1);
   const [from, to] = [Math.max(first, range.from), Math.min(Math.max(line + count - 1, first), range.to)];
@@ -31,7 +34,10 @@ function partIn({ line, count }: ShownHunk, range: { from: number; to: number })
   return count === 0 ? { from: 0, to: 0 } : { from: from - line, to: to - line + 1 };
 }
 
-/** Decides on parts of hunks. @param partOf the part of a hunk that is meant, if any */
+/**
+ * Predicts the result of a decision.
+ * @param partOf returns the part of a hunk to which the decision applies
+ */
 function decided(
   verb: Decision["verb"],
   { base, now }: Pair,
@@ -39,7 +45,7 @@ function decided(
   partOf: (hunk: ShownHunk) => Part | undefined,
 ): Pair {
   if (!hunks.some(partOf)) return { base, now };
-  // The whole file is one hunk.
+  // A created or deleted file is one hunk.
   if (!base || !now) {
     return verb === "keep" ? { base: now, now } : { base, now: base };
   }
@@ -59,13 +65,13 @@ function decided(
   }
   const next = { base: contentOf(old, base), now: contentOf(current, now) };
   if (!isSame(next.base, next.now)) return next;
-  // With the last hunk, the mode is decided, too.
+  // The decision on the last hunk also decides the mode of the file.
   return verb === "keep" ? { base: now, now } : { base: next.base, now: next.base };
 }
 
 /**
- * @returns the pair after the decision is reverted; "refused" if it stays as it is; undefined if this is not
- * predictable, as when the user's own edits meet a hunk of the decision
+ * Predicts a file after a decision was reverted. Returns "refused" if the host must refuse to revert the decision.
+ * Returns undefined if the result cannot be predicted, for example if the user has edited a hunk of the decision.
  */
 function reverted(
   verb: Decision["verb"],
@@ -100,17 +106,17 @@ function contentOf(lines: readonly string[], { mode }: Content): Content {
 }
 
 export class Decisions {
-  /** The newest last. */
+  /** Oldest first. */
   readonly #decisions: Decision[] = [];
 
   constructor(readonly host: () => ChangesHost) {}
 
-  /** A host has ended. */
+  /** Clears the decisions when a host has ended. */
   clear(): void {
     this.#decisions.length = 0;
   }
 
-  /** @returns a function that remembers the decision if the host has made it */
+  /** Starts a decision. The returned function stores the decision if the host has carried it out. */
   begin(verb: Decision["verb"], files: readonly File[], isKnown: boolean): () => void {
     const before = files.map(({ base, now }) => ({ base, now }));
     this.host().clearMessages();
@@ -126,7 +132,7 @@ export class Decisions {
     };
   }
 
-  /** @param others the files that a decision on a turn may concern */
+  /** @param others files that a decision on a whole turn may affect */
   async decidePart(
     named: File,
     others: readonly File[],
@@ -154,7 +160,7 @@ export class Decisions {
     assert.deepEqual(host.messages(), [], step.kind);
   }
 
-  /** Reverts the last decision, if its result is known. */
+  /** Reverts the last decision if the result can be predicted. */
   async revert(isAwaited: (file: File) => boolean): Promise<void> {
     const { verb, files } = this.#decisions.at(-1) ?? { verb: "keep", files: [] };
     if (!files) return;
@@ -174,7 +180,10 @@ export class Decisions {
   }
 }
 
-/** The lines of a step in a hunk, 1-based and inclusive. A file that is one hunk is meant as a whole. */
+/**
+ * Returns the lines of a hunk that a step names, 1-based and inclusive. For a created or deleted file, returns the
+ * whole hunk.
+ */
 function rangeOf({ line, count }: ShownHunk, step: { from: number; to: number }, { base, now }: Pair) {
   const first = Math.max(line, 1);
   const last = Math.max(line + count - 1, first);

@@ -1,10 +1,12 @@
-/** Steps of random turns of two agents and a user, and the files that they change. */
+/** Defines random steps of two agents and a user, and the files that these steps change. */
 import { chmodSync, existsSync, rmSync, writeFileSync } from "node:fs";
 import fc from "fast-check";
 
-/** Number of slots between lines that are never edited, because adjacent hunks would be merged. */
+/**
+ * Number of editable slots in a file. Lines between the slots are never edited, because adjacent hunks would be merged.
+ */
 const SLOTS = 3;
-/** Names of the files. The last two do not exist at first. */
+/** Names of the files. The last two files do not exist at first. */
 export const NAMES = ["clean.txt", "dirty.txt", "untracked.txt", "new.txt", "other.txt"];
 export const MODES = [0o644, 0o600, 0o755, 0o644, 0o644];
 
@@ -20,7 +22,7 @@ const operation = fc.record({
 const oneFile = <K extends string>(...kinds: K[]) =>
   fc.record({ kind: fc.constantFrom(...kinds), file: which, slots });
 
-/** A step of a history. Steps that are impossible at their time are skipped. */
+/** A step of a random history. A step is skipped if it is impossible at that time. */
 export const step = fc.oneof(
   {
     weight: 6,
@@ -50,7 +52,7 @@ export const step = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constantFrom("undo lines", "keep lines", "undo turn", "keep turn"),
       file: which,
-      /** Index of the hunk, and of its first and last line. */
+      /** Index of the hunk. `from` and `to` are the first and the last line in the hunk. */
       hunk: fc.nat(1),
       from: fc.nat(2),
       to: fc.nat(2),
@@ -61,10 +63,10 @@ export const step = fc.oneof(
 export type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 export type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never;
 
-/** For each slot: undefined keeps it, a number replaces it by that many new lines. */
+/** New content of each slot: undefined keeps the slot, a number replaces the slot by this number of new lines. */
 export type Edits = readonly (number | undefined)[];
 
-/** Content of a file; null for no file. */
+/** Content of a file. A file that does not exist is null. */
 export interface Content {
   readonly slots: readonly string[];
   readonly mode: number;
@@ -73,16 +75,16 @@ export type State = Content | null;
 
 export interface File {
   readonly name: string;
-  /** The text that undo restores: the user's text, with kept and accepted changes. */
+  /** The text that undo restores: the user's text, including kept and accepted changes. */
   base: State;
   now: State;
   /** The content that `git checkout` restores. */
   head: State;
-  /** The bridge may not have noticed the user's last write yet. */
+  /** Whether the bridge may not have noticed the user's last write yet. */
   isUnnoticed: boolean;
-  /** Number of the agents' writes. */
+  /** Number of writes by agents. */
   agentWrites: number;
-  /** The user has committed it, and nobody has written it since. */
+  /** Whether the user has committed the current content. */
   isCommitted: boolean;
 }
 
@@ -90,7 +92,10 @@ export function bytesOf({ slots }: Content): Buffer {
   return Buffer.from(slots.map((slot, i) => `${slot}separator ${i}\n`).join(""), "latin1");
 }
 
-/** @returns new text in these slots; a new file if there is none. @param newLine creates a line */
+/**
+ * Returns a content with new text in slots. If the file does not exist, starts with an empty file.
+ * @param newLine creates a line
+ */
 export function edited(state: State, slots: Edits, newLine: () => string): Content {
   const old = state ?? { slots: Array<string>(SLOTS).fill(""), mode: 0o644 };
   const lines = (count: number) => Array.from({ length: count }, newLine).join("");
@@ -103,7 +108,7 @@ export function edited(state: State, slots: Edits, newLine: () => string): Conte
   };
 }
 
-/** Writes or removes a file. */
+/** Writes a file, or deletes it if `next` is null. */
 export function write(path: string, next: State): void {
   const isNew = !existsSync(path);
   if (next) writeFileSync(path, bytesOf(next));
@@ -115,7 +120,7 @@ export function isSame(a: State, b: State): boolean {
   return a && b ? a.slots.join("|") === b.slots.join("|") : a === b;
 }
 
-/** Returns a file that does not exist. */
+/** Returns the state of a file that does not exist yet. */
 export function fileNamed(name: string): File {
   return { name, base: null, now: null, head: null, isUnnoticed: false, agentWrites: 0, isCommitted: false };
 }

@@ -1,4 +1,4 @@
-/** Plays random turns of two agents and a user, and computes their results. */
+/** Carries out random steps of two agents and a user, and predicts the results. */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, renameSync, statSync } from "node:fs";
 import type { Agent } from "../../src/contract/hooks.ts";
@@ -23,12 +23,12 @@ import {
   write,
 } from "./turn-steps.ts";
 
-/** An unfinished operation of an agent. */
+/** An operation that an agent has started but not finished. */
 type Work =
   | { kind: "edit"; file: File; tool: object; next: () => State }
   | { kind: "command"; tool: object; late: readonly Operation[]; touched: Set<File> };
 
-/** Two agents and the user in one directory. Executes each step on the disk, and computes the expected result. */
+/** Two agents and a user in one directory. Carries out each step on the disk, and predicts the result. */
 export class Turns {
   host: ChangesHost;
   readonly #files: File[];
@@ -38,7 +38,7 @@ export class Turns {
   #lines = 0;
   #instances = 1;
   #prompts = 0;
-  /** Since the current command began. */
+  /** Whether the git index has changed after the current command started. */
   #isIndexChanged = false;
 
   private constructor(
@@ -81,7 +81,7 @@ export class Turns {
   #userWrites(file: File, next: State): void {
     const before = file.now;
     this.#put(file, next);
-    // A file that the user creates or deletes contains no changes of an agent.
+    // If the user creates or deletes a file, the file contains no changes of an agent.
     if (!before || !next || !file.base) file.base = !before || !next ? next : file.base;
     else
       file.base = {
@@ -96,7 +96,7 @@ export class Turns {
     return [...this.#works.values()].some((work) => work.kind === "edit" && work.file === file);
   }
 
-  /** Whether a running command has already changed the file. Later edits of the user then belong to both. */
+  /** Returns whether a running command has changed the file. Later edits of the user then count for both. */
   #isTouched(file: File): boolean {
     return [...this.#works.values()].some((work) => work.kind === "command" && work.touched.has(file));
   }
@@ -105,7 +105,7 @@ export class Turns {
     return [...this.#works.values()].some(({ kind }) => kind === "command");
   }
 
-  /** Keeps slots with undecided changes of an agent: the user's edit there would be a conflict. */
+  /** Leaves out slots with undecided changes of an agent, because an edit of the user there would be a conflict. */
   #clean(file: File, slots: Edits): Edits {
     return slots.map((count, i) => (file.base?.slots[i] === file.now?.slots[i] ? count : undefined));
   }
@@ -199,7 +199,7 @@ export class Turns {
     await this.#check(step.kind);
   }
 
-  /** Finishes all operations and undoes the changes. */
+  /** Finishes all operations, and undoes all changes. */
   async end(): Promise<void> {
     for (const [agent, work] of [...this.#works]) await this.#finish(agent, work);
     for (const agent of this.#agents) await this.#endTurn(agent);
@@ -227,10 +227,10 @@ export class Turns {
     if (isEarly) for (const operation of operations) this.#operate(operation, touched);
   }
 
-  /** An agent has written the file. @param before undefined if it was different */
+  /** Counts a write of an agent. `before` is the earlier text, or undefined if the text has certainly changed. */
   #agentWrites(file: File, before: State | undefined): void {
     file.isCommitted = false;
-    // With the same text, the host may have noticed a write, or not.
+    // If the text is the same, the host may or may not have noticed the write.
     file.agentWrites = before !== undefined && isSame(before, file.now) ? Number.NaN : file.agentWrites + 1;
   }
 
@@ -278,7 +278,7 @@ export class Turns {
     await this.host.tell({ kind: "tool_ended", tool, failed: false }, agent);
   }
 
-  /** Whether the user may just have deleted the file. Creating it again at once looks like a save. */
+  /** Returns whether the user may have just deleted the file. Creating it again would look like a save. */
   #isJustDeleted(file: File): boolean {
     return file.isUnnoticed && !file.now;
   }
@@ -297,10 +297,10 @@ export class Turns {
     const listed = new Set(this.host.shown.keys());
     const remember = this.#decisions.begin("undo", files, this.#areKnown(files));
     await this.host.changes.handlers.changes_undo({ files: paths, unsaved: [] });
-    // Changes by a running command are listed only if the file was already listed.
+    // Changes of a running command can be undone only if the file was listed before.
     for (const file of files.filter(isFree)) {
       if (this.#isTouched(file) && !listed.has(this.host.path(file.name))) continue;
-      if (!isSame(file.base, file.now)) file.now = file.base; // changes of the mode alone are not listed
+      if (!isSame(file.base, file.now)) file.now = file.base; // a change of only the mode is not listed
       for (const work of this.#works.values()) if (work.kind === "command") work.touched.delete(file);
     }
     remember();
@@ -320,7 +320,7 @@ export class Turns {
     remember();
   }
 
-  /** The host knows what these files are, so that a decision on them has one result. */
+  /** Returns whether the host knows the content of all these files. Then the result of a decision is predictable. */
   #areKnown(files: readonly File[]): boolean {
     return !files.some((file) => file.isUnnoticed || this.#isTouched(file));
   }
@@ -329,7 +329,7 @@ export class Turns {
     return !file.isUnnoticed && !this.#isAwaited(file) && !this.#isTouched(file);
   }
 
-  /** The user returns to Neovim: changes that they have committed may count as kept, and no others. */
+  /** Simulates the return to Neovim. The host may then count changes that the user has committed as kept. */
   async #refresh(): Promise<void> {
     const listed = new Set(this.host.shown.keys());
     await this.host.changes.handlers.changes_refresh({});
@@ -340,7 +340,7 @@ export class Turns {
     }
   }
 
-  /** Neovim ends, and with it the agents' tools. The user writes a file before they start it again. */
+  /** Ends Neovim together with the agents' tools. The user writes a file before starting Neovim again. */
   async #quit(file: File, slots: Edits): Promise<void> {
     if (this.#areCommandsRunning) return;
     await this.host.settle();
@@ -362,7 +362,7 @@ export class Turns {
     });
   }
 
-  /** An edit ends while there is no host. The next host only hears of the end of the turn. */
+  /** Ends an edit while no host runs. The next host only receives the end of the turn. */
   async #finishUnseen(agent: Agent, { file, next }: Work & { kind: "edit" }): Promise<void> {
     await this.#replaceHost(() => {
       this.#put(file, next());
@@ -372,11 +372,11 @@ export class Turns {
     await this.#endTurn(agent);
   }
 
-  /** @param meanwhile runs while there is no host, and returns the paths of files that the user has written */
+  /** @param meanwhile runs while no host runs, and returns the paths of files that the user has written */
   async #replaceHost(meanwhile: () => string[]): Promise<void> {
-    // The comparison for a command that changed the index would be incomplete, and reported as such.
+    // After a change of the index, the host would report that it cannot compare files of the running command.
     if (this.#isIndexChanged && this.#areCommandsRunning) return;
-    await this.host.settle(); // the host must not be interrupted in its work
+    await this.host.settle(); // so that the host finishes its work
     await this.host.changes.close();
     const absence = { duration: 100, written: meanwhile() };
     this.#decisions.clear();

@@ -2,10 +2,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 /**
- * Polls `fn` until it returns a truthy value. @returns that value. An error thrown by `fn` counts as "not
- * yet". Waits 10 ms between two calls, and longer after a while, because polling costs time.
+ * Polls `fn` until it returns a truthy value. An error of `fn` counts as "not yet". Polls every 10 ms at first, and
+ * less often later, because polling costs time.
+ * @returns the truthy value
  * @param what name of the condition, for the error message
- * @param timeout milliseconds, also for a single call of `fn` that does not return
+ * @param timeout milliseconds; also limits a single call of `fn`
  * @throws Error with `what` and the last error or value
  */
 export async function waitFor<T>(

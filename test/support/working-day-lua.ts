@@ -1,7 +1,7 @@
-/** The Lua code of the simulated user, and the shapes of its answers. */
+/** Lua code for the simulated user, and the types of its results. */
 import { z } from "zod";
 
-/** Configuration of the simulated user. */
+/** Lua for init.lua: the configuration of the simulated user. */
 export const INIT = `
   vim.o.hidden, vim.o.more = true, false
   vim.keymap.set({ 'n', 'o', 'i', 'v' }, '<F2>', function() vim.fn.getcharstr() return '' end, { expr = true })
@@ -10,7 +10,7 @@ export const INIT = `
     return vim.api.nvim_buf_is_loaded(buf) and table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '\\n') or ''
   end`;
 
-/** Returns traces of ended reviews that should not remain. */
+/** Lua that returns traces of ended reviews. There should be none. */
 export const LEFT = `
   local left = {}
   for _, win in ipairs(vim.api.nvim_list_wins()) do
@@ -36,7 +36,7 @@ export const LEFT = `
   if mode ~= (vim.bo.buftype == 'terminal' and 'nt' or 'n') then left[#left + 1] = 'mode ' .. mode end
   return left`;
 
-/** Returns where a word was typed. */
+/** Lua that returns the file and the buffer in which a word was just typed. */
 export const WHERE = `
   local buf, name = vim.api.nvim_get_current_buf(), vim.api.nvim_buf_get_name(0)
   local diff, is_kept = vim.b.gemini_diff, vim.startswith(name, 'gemini://kept/')
@@ -48,10 +48,10 @@ const Where = z.object({
   file: z.string().optional(),
   proposed: z.boolean().optional(),
 });
-/** The answer of {@link WHERE}; without fields if the word is nowhere. */
+/** Result of {@link WHERE}. Has no fields if the word is not on the current line of a file or a proposal. */
 export const Place = z.preprocess((place) => (Array.isArray(place) ? {} : place), Where);
 
-/** Returns "tree" or "file" if the keys of the review page are mapped, else "". */
+/** Lua that returns "tree" or "file" if the keys of the review page are mapped in the current buffer, otherwise "". */
 export const PAGE_WINDOW = `
   if vim.fn.getcmdwintype() ~= '' or not vim.fn.maparg('q', 'n'):find('gemini%-changes') then return '' end
   return vim.api.nvim_buf_get_name(0) == 'gemini-page://changes' and 'tree' or 'file'`;

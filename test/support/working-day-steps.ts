@@ -1,7 +1,7 @@
-/** The steps of a simulated working day: what the user does, and what CLIs, plugins and the disk do. */
+/** Defines the steps of a simulated working day: actions of the user, of CLIs, of plugins, and changes on the disk. */
 import fc from "fast-check";
 
-/** Steps with which a user may accept or reject a proposal. */
+/** Matches the keys with which a user may accept or reject a proposal. */
 export const DECIDING =
   /^(:q!?<CR>|:wq?<CR>|ZZ|<C-w>[co]|:tabclose<CR>|:bdelete!?<CR>|:Gemini(Accept!?|Reject)<CR>|@q|page|glance)$/;
 /** Number of steps after which a decision has certainly arrived. */
@@ -14,7 +14,7 @@ export const FILES = {
   "notes.txt": Array.from({ length: 60 }, (_, line) => `note ${line}\n`).join(""),
 };
 
-/** Actions of the user that delete no text. Each begins in Normal mode. */
+/** Keys of the user that delete no text. Each series starts in Normal mode. */
 const KEYS = [
   ":edit a.txt<CR>",
   ":edit #<CR>",
@@ -79,7 +79,7 @@ const KEYS = [
   "]h",
 ];
 
-/** Keys that delete text on purpose: in the current buffer, or in all files. */
+/** Keys that delete text on purpose, either in the current buffer or in all files. */
 const DELETING = [
   { keys: "u", where: "buffer" },
   { keys: "<C-r>", where: "buffer" },
@@ -94,7 +94,7 @@ const DELETING = [
   { keys: ":%bwipeout!<CR>", where: "files" },
 ] as const;
 
-/** Keys on the review page: those of its tree, those of its file, and others that work in both windows. */
+/** Keys on the review page: keys for the tree, keys for the file, and keys for both windows. */
 const TREE_KEYS =
   "<CR> <Tab> <S-Tab> s x S X VjS VjX gs gx gS gX u d gn j k ]h [h ]f [f \\k \\d \\s g?".split(" ");
 const FILE_KEYS = "]h [h ]f [f \\k \\d Vj\\k Vj\\d \\K \\D \\s \\nnote<CR> Vj\\nnote<CR> g? u gg G".split(
@@ -114,8 +114,9 @@ const WINDOW_KEYS = [
 ];
 
 /**
- * A picker that opens for a moment, a timer that closes a window of the current tab page, and auto-save.
- * Neovim 0.10.4 crashes when the last ordinary window of another tab page closes under a float.
+ * Lua that simulates other plugins: a picker that opens briefly, a timer that closes a window of the current tab page,
+ * and auto-save. The timer never closes windows of another tab page: if the last ordinary window there closes under a
+ * float, Neovim 0.10.4 crashes.
  */
 const PLUGINS = [
   `local buf = vim.api.nvim_create_buf(false, true)
@@ -158,17 +159,17 @@ const step = fc.oneof(
 );
 export type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
-/** The end of a day. */
+/** How a simulated day ends. */
 const end = fc.record({
-  /** `:qall!` and signals end Neovim while reviews are open. */
+  /** `:qall!` and signals end Neovim while reviews are still open. */
   how: fc.constantFrom("disconnect", "disconnect", ":qall!", "SIGTERM", "SIGKILL"),
-  /** Whether the user is typing into a proposal. */
+  /** Whether the user is typing into a proposal at the end. */
   typing: fc.boolean(),
-  /** Whether a CLI disconnects at that moment. */
+  /** Whether a CLI disconnects just before the end. */
   gone: fc.boolean(),
 });
 
-/** Days of sixty steps each. */
+/** Days with sixty steps. */
 export const days = fc.record({
   steps: fc.array(step, { minLength: 60, maxLength: 60, size: "max" }),
   end,

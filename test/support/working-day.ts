@@ -1,4 +1,4 @@
-/** Simulates a user in a real Neovim, with a real host and CLIs that propose changes, write files and disconnect. */
+/** Simulates a user in a real Neovim with a real host. Simulated CLIs propose changes, write files and disconnect. */
 import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -17,11 +17,11 @@ const Texts = z.preprocess((list) => (Array.isArray(list) ? list : []), z.array(
 
 interface Word {
   file: string;
-  /** Whether the word was typed into a proposal, not into the file itself. */
+  /** Whether the word was typed into a proposal and not into the file. */
   proposed: boolean;
 }
 
-/** A CLI that proposes changes, with the files of its pending reviews. */
+/** A CLI, and the files for which its proposals are pending. */
 class Cli {
   readonly pending = new Set<string>();
 
@@ -37,9 +37,9 @@ export class WorkingDay {
   readonly #nvim: Nvim;
   readonly #clis: Cli[] = [];
   readonly #words = new Map<string, Word>();
-  /** Texts that left Neovim: accepted texts, and texts sent to a CLI that closed the review. */
+  /** Texts that CLIs have received: accepted texts, and texts of reviews that a CLI has closed. */
   readonly #told: string[] = [];
-  /** Keys, or the kind, of the steps since decisions were taken last, and of those before that may still arrive. */
+  /** Keys or kinds of the last steps. A decision that arrives now may come from any of these steps. */
   #last: string[] = [];
   #count = 0;
   #globals: Record<string, unknown> = {};
@@ -55,7 +55,7 @@ export class WorkingDay {
     return day;
   }
 
-  /** Takes the steps, ends the day, and checks for everything that a user would miss. */
+  /** Carries out the steps, ends the day, and checks that nothing is missing that a user would miss. */
   async live({ steps, end }: Day): Promise<void> {
     for (const [index, one] of steps.entries()) {
       await this.#step(one);
@@ -67,7 +67,7 @@ export class WorkingDay {
     await this.#nvim.close();
   }
 
-  /** A prompt that an earlier key has opened stays open until the user's next step. */
+  /** Carries out a step. A prompt that an earlier key has opened stays open until the user's next step. */
   async #step(one: Step): Promise<void> {
     const keys = one.kind === "keys" ? one.keys : one.kind === "delete" ? one.how.keys : one.kind;
     this.#last.push(keys);
@@ -79,7 +79,7 @@ export class WorkingDay {
     await going;
   }
 
-  /** Whether a prompt is open. At a question with y and n, Neovim still answers requests. */
+  /** Returns whether a prompt is open. During a question with y and n, Neovim still answers requests. */
   async #isAsking(): Promise<boolean> {
     const { mode, blocking } = await this.#nvim.nvim.mode;
     return blocking || mode.startsWith("r");
@@ -127,7 +127,7 @@ export class WorkingDay {
     await this.#nvim.input(keys);
   }
 
-  /** Whether closing the window would end Neovim. */
+  /** Returns whether closing the window would end Neovim. */
   async #wouldEnd(): Promise<boolean> {
     const alone = "vim.fn.tabpagenr('$') == 1 and vim.fn.winlayout()[1] == 'leaf' and not vim.b.gemini_diff";
     return z.boolean().parse(await this.#nvim.lua(`return vim.fn.getcmdwintype() == '' and ${alone}`));
@@ -147,7 +147,7 @@ export class WorkingDay {
     if (current === "") return;
     if (current !== window) await this.#nvim.input("\\t");
     if ((await this.#nvim.lua(PAGE_WINDOW)) !== window) return;
-    // In the file after an edit, it undoes the edit.
+    // In the file, `u` undoes the last edit.
     if (keys === "u") await this.#delete({ keys, where: "buffer" });
     else await this.#press(keys);
   }
@@ -162,7 +162,7 @@ export class WorkingDay {
     await agent.write(name, `agent ${this.#count}\n${this.#diskText(name)}agent ${this.#count}\n`);
   }
 
-  /** Deletes a file that has no typed word. */
+  /** Deletes a file as an agent, but only if the file contains no word of the user. */
   async #deleteAsAgent(name: string): Promise<void> {
     const text = this.#diskText(name);
     if (text !== "" && !text.includes("word")) await new HookedAgent(this.bridge).write(name, undefined);
@@ -180,7 +180,7 @@ export class WorkingDay {
     const after = await read();
     for (const [word, { proposed }] of this.#words) {
       if (!before.includes(word) || after.includes(word)) continue;
-      // A closing proposal is decided or pending: its words are delivered, kept or discarded with it.
+      // A proposal that closes is decided or stays pending. Its words are then delivered, saved or discarded.
       const isGivenUp = where === "files" ? !proposed : !isProposal || !/^:(q|bdelete)/.test(keys);
       if (isGivenUp) this.#words.delete(word);
     }
@@ -194,7 +194,7 @@ export class WorkingDay {
     return z.record(z.string(), z.unknown()).parse((await this.#layout())["globals"]);
   }
 
-  /** Opens and closes a review while there is no other. Everything must be as before. */
+  /** Opens and closes a review while no other review is open. Afterwards, everything must be as before. */
   async #glance(index: number): Promise<void> {
     await this.#settle();
     const isFree =
@@ -205,7 +205,7 @@ export class WorkingDay {
     await this.#nvim.lua("require('gemini-bridge').reject()");
     await this.#settle();
     const after = await this.#layout();
-    // A late change of a file also changes cursors, folds and the review page.
+    // If a file has changed late, cursors, folds and the review page may differ too.
     if (!isDeepStrictEqual(await this.#texts(), text)) return;
     for (const [name, value] of Object.entries(before))
       if (!isDeepStrictEqual(after[name], value))
@@ -221,7 +221,7 @@ export class WorkingDay {
     if (answer.isError) throw new Error(JSON.stringify(answer.content));
   }
 
-  /** The user answers in the CLI: "yes", which writes the file, or "no". */
+  /** Simulates the user's answer in the CLI: "yes", after which the CLI writes the file, or "no". */
   async #close(index: number, writes: boolean): Promise<void> {
     await this.#settle();
     const { client, pending } = this.#cli(index);
@@ -234,7 +234,7 @@ export class WorkingDay {
     if (writes) this.#write(path, content);
   }
 
-  /** Writes the text that the user has accepted. */
+  /** Removes the words that the accepted text overwrites in a file. */
   #write(path: string, content: string): void {
     for (const [word, { file, proposed }] of this.#words)
       if (file === path && !proposed && !content.includes(word)) this.#words.delete(word);
@@ -274,7 +274,7 @@ export class WorkingDay {
     return cli;
   }
 
-  /** Waits until all decisions have arrived, and makes the CLIs write the accepted texts. */
+  /** Waits until all decisions have arrived. CLIs then write the accepted texts. */
   async #settle(): Promise<void> {
     await this.#nvim.lua("vim.wait(20)");
     for (const { client } of this.#clis) await client.mcp.ping();
@@ -307,10 +307,10 @@ export class WorkingDay {
 
   async #checkMessages(): Promise<void> {
     if (await this.#isAsking()) return;
-    // A session is affected by modified buffers (E37), and by the name of a proposal that still exists (E95).
+    // Loading a session can fail because of modified buffers (E37) or because a proposal still has its name (E95).
     const inSession =
       /Error (in|detected while processing) \S+session\.vim:\n(line +\d+:\n|E(37|95):.*\n?)+/g;
-    // A plugin closes its window while `:wall` of another one asks about a file that has changed.
+    // A simulated plugin may close its window while another plugin's `:wall` asks about a changed file.
     const whileAsking = /Error in nvim_exec2\(\):\nline +1:\nWarning: Entered other buffer unexpectedly.*/g;
     const messages = (await this.#nvim.messages()).replace(inSession, "").replace(whileAsking, "");
     if (/stack traceback|E5108|caused an error|Error executing|Error in |Error detected/.test(messages))
@@ -329,7 +329,7 @@ export class WorkingDay {
     const left = Texts.parse(await this.#nvim.lua(LEFT));
     if (left.length > 0) throw new Error(left.join(", "));
     const globals = await this.#globalOptions();
-    // A session with several tab pages sets 'winminheight' to 0 in Neovim 0.10.
+    // In Neovim 0.10, a session with several tab pages sets 'winminheight' to 0.
     for (const [name, value] of Object.entries(this.#globals))
       if (!name.startsWith("winmin") && globals[name] !== value)
         throw new Error(`global option ${name}: ${value}, now ${globals[name]}`);
@@ -339,7 +339,7 @@ export class WorkingDay {
         throw new Error(`${word} was typed into ${proposed ? "a proposal for " : ""}${file} and is lost`);
   }
 
-  /** Ends Neovim while reviews are open. Words that were typed into proposals must be saved, or with the CLIs. */
+  /** Ends Neovim while reviews are open. Words typed into proposals must be saved, or must have reached a CLI. */
   async #quit({ how, typing, gone }: Day["end"]): Promise<void> {
     await this.#press("");
     await this.#settle();
@@ -347,12 +347,12 @@ export class WorkingDay {
     const [path] = first?.pending ?? [];
     if (typing && path !== undefined) {
       await this.#press(`:GeminiReview ${path}<CR>`);
-      await this.#answer(); // asks if both CLIs propose a change to this file
+      await this.#answer(); // Neovim asks if both CLIs propose a change to this file
       await this.#type("A ");
     }
     if (gone && first) await this.#goes(first);
     if (how === "SIGTERM") {
-      await this.#nvim.lua("vim.wait(100)"); // edits are copied for this case 50 ms after a key
+      await this.#nvim.lua("vim.wait(100)"); // the plugin saves edits 50 ms after a key
       this.#nvim.kill("SIGTERM");
     } else if (how === "SIGKILL") {
       await waitFor(() => this.#unsaved().length === 0, "the drafts").catch(() => {});
@@ -363,7 +363,7 @@ export class WorkingDay {
       throw new Error(`${word} was typed into a proposal for ${file} and is lost with Neovim`);
   }
 
-  /** Returns the words in proposals that would be lost with Neovim now. */
+  /** Returns words that were typed into proposals and would be lost if Neovim ended now. */
   #unsaved(): [string, Word][] {
     const texts = `${this.#savedTexts().join("\n")}\n${this.#told.join("\n")}`;
     return [...this.#words].filter(([word, { proposed }]) => proposed && !texts.includes(word));
@@ -374,12 +374,12 @@ export class WorkingDay {
     return Texts.parse(await this.#nvim.lua("return vim.tbl_map(_G.text, vim.api.nvim_list_bufs())"));
   }
 
-  /** Returns all texts in buffers and files, and those that the plugin has saved. */
+  /** Returns the texts of all buffers and files, and the texts that the plugin has saved. */
   async #reachable(): Promise<string> {
     return [...(await this.#texts()), ...this.#savedTexts()].join("\n");
   }
 
-  /** Returns the texts of all files, and those that the plugin has saved. */
+  /** Returns the texts of all files, and the texts that the plugin has saved. */
   #savedTexts(): string[] {
     const { workspace, state } = this.#nvim.dirs;
     const saved = ["kept", "drafts"].map((name) => join(state, `nvim/gemini-bridge-${name}`));

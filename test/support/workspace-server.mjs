@@ -1,5 +1,5 @@
-// A language server for tests that reports on unopened files: it publishes diagnostics of published.js, and
-// returns others when asked for those of the workspace.
+// A language server for tests with diagnostics of files that are not open. Publishes diagnostics of published.js, and
+// returns other diagnostics in answers to `workspace/diagnostic`.
 // usage: node workspace-server.mjs whole|parts|silent|failing|lying|many
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
