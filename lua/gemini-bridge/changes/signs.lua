@@ -49,7 +49,7 @@ function M.line_map(from, to)
     local shift = 0
     for _, edit in ipairs(edits) do
       local first, count, target, now = unpack(edit)
-      -- For added lines, `first` is the line above.
+      -- For added lines, `first` is the line above the added lines.
       if line < (count == 0 and first + 1 or first) then
         break
       elseif line < first + count then

@@ -1,5 +1,5 @@
---- Saves proposals that would be lost at the end of a review: texts that the user has edited or accepted, and that the
---- CLI has not received. Each text gets a buffer and a file that only the user can read. For a week, `:edit` with the
+--- Saves proposals that would be lost at the end of a review: the user has edited or accepted the text, but the CLI has
+--- not received the text. Each text gets a buffer and a file that only the user can read. For a week, `:edit` with the
 --- name of the buffer restores the text, also in a later Neovim. Each text has its own file, because several Neovims
 --- may exit at the same time.
 local drafts = require("gemini-bridge.review.drafts")

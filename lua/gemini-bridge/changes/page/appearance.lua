@@ -22,7 +22,8 @@ M.legend = {
   { "?", "pending proposal" },
 }
 
---- Returns the counts of a node: added and removed lines without a decision, decided hunks and all hunks.
+--- Returns the counts of a node, such as "+3 -1 2/5": added and removed lines without a decision, then decided hunks of
+--- all hunks.
 ---@param node gemini_bridge.Node
 ---@return gemini_bridge.Words
 local function counts(node)

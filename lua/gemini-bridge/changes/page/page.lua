@@ -216,7 +216,7 @@ function M.close()
   end
 end
 
---- Moves the cursor of the file to a hunk.
+--- Moves the cursor in the file to a hunk.
 ---@param shown gemini_bridge.Page
 ---@param is_meant fun(hunk: gemini_bridge.ChangeHunk): boolean Returns true for the hunk to go to.
 local function go_to_hunk(shown, is_meant)

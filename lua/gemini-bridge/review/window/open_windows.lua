@@ -17,7 +17,7 @@ local M = {}
 ---@field made integer[] Windows that the review has opened.
 ---@field borrowed? gemini_bridge.Borrowed Window of the user that shows the original text during the review.
 ---@field origin integer Window that had the focus before the review.
----@field visited? boolean True if the focus was in the review at least once.
+---@field visited? boolean True if a window of the review had the focus at least once.
 ---@field end_move? fun() Ends the focus change that began when the user closed the proposal window.
 ---@field before gemini_bridge.Layout Layout before the review.
 ---@field shown gemini_bridge.Layout Layout right after the review was shown.
