@@ -1,4 +1,4 @@
-/** Makes edits for a CLI. They are tracked like the CLI's own edits, or reviewed first. */
+/** Makes edits on behalf of a CLI. Such edits are either reviewed first, or tracked like the CLI's own edits. */
 import type { ReviewOutcome } from "../base/outcome-names.ts";
 import type { Agent, AgentEvent } from "../contract/hooks.ts";
 import type { SessionInfo } from "../http/client.ts";
@@ -6,35 +6,35 @@ import { realPath } from "../system/file-state.ts";
 import type { UserFiles } from "../system/user-files.ts";
 
 export interface Following {
-  /** Receives the events of agents, see src/contract/hooks.ts. */
+  /** Receives hook events, see src/contract/hooks.ts. */
   listener(event: AgentEvent): Promise<void>;
-  /** Whether the user reviews every edit of this CLI. */
+  /** Returns whether the user reviews every edit of this CLI. */
   isGated(cli: string): boolean;
-  /** Opens a review of the new text of a file, and writes the accepted text. Aborting the signal closes the review. */
+  /** Opens a review of a file's new text, and writes the accepted text. Aborting the signal closes the review. */
   propose(cli: string, path: string, content: string, signal: AbortSignal): Promise<ReviewOutcome>;
   readonly userFiles: UserFiles;
 }
 
-/** The editing functions of one tool call. */
+/** Functions with which one tool call edits files. */
 export interface Editing {
   readonly isGated: boolean;
-  /** Runs an action that changes these files, and attributes the changes to the CLI, so that they can be undone. */
+  /** Runs a function that changes these files. Attributes the changes to the CLI, so that the user can undo them. */
   follow<T>(paths: readonly string[], act: () => Promise<T>): Promise<T>;
   /**
-   * Writes a file. Must be called within the action that `follow` runs.
+   * Writes a file. Must be called by the function that `follow` runs.
    * @throws {Refusal} if the file does not contain the bytes `before`
    */
   write(path: string, before: Buffer, after: Buffer): Promise<void>;
-  /** @returns the user's decision. @throws {Refusal} if the review cannot be shown */
+  /** Opens a review, and returns the user's decision. @throws {Refusal} if the review cannot be shown */
   propose(path: string, content: string): Promise<ReviewOutcome>;
 }
 
 let calls = 0;
 
 /**
- * Creates the editing functions of one tool call. Each call acts as a separate agent, because the end of an agent's
- * turn ends all edits of that agent. The agent gets the process id of this host, so that the next host completes the
- * edits if this host crashes.
+ * Creates the editing functions for one tool call. Each call acts as a separate agent, because the end of an agent's
+ * turn ends all edits of the agent. The agent has the process id of the host process. After a crash, the ended process
+ * shows that the edits must be completed.
  */
 export function editsAs(
   { credential, id }: Pick<SessionInfo, "credential" | "id">,

@@ -1,11 +1,11 @@
-/** Serves the MCP server for the model: keeps its sessions, and loads the server when a client connects. */
+/** Serves the MCP server for the model. Keeps the sessions, and loads the server when the first client connects. */
 import type { Boot, Memory, Status } from "../contract/neovim.ts";
 import { createSessions, type Offer, type Sessions } from "../http/sessions.ts";
 import type { EditorServer, EditorServerOptions } from "./server.ts";
 
 /**
- * Minimum lifetime of a session after its last request. Long, because clients without an event stream may send no
- * request for a long time.
+ * Minimum lifetime of a session after the last request. Clients without an event stream may send no request for a long
+ * time.
  */
 const SESSION_GRACE_MS = 1_800_000;
 
@@ -17,7 +17,7 @@ interface EditorEndpointOptions extends Omit<EditorServerOptions, "called"> {
   version: string;
   boot: Pick<Boot, "tools" | "prompts" | "server">;
   report: (change: Pick<Status, "calls" | "toolClients">) => void;
-  /** Stores the sessions for the next host. */
+  /** Stores the sessions, so that they survive a restart of the host process. */
   remember: (change: Pick<Memory, "editorSessions">) => void;
 }
 
@@ -29,7 +29,7 @@ export function createEditorEndpoint(options: EditorEndpointOptions): EditorEndp
   const sessions = createSessions({ version, log, ...boot.server, grace, offer });
   let server: EditorServer | undefined;
 
-  /** Loads the server when it is first needed, because its many schemas would delay the start of the host. */
+  /** Loads the server when it is first needed. Its many schemas would delay the start of the host process. */
   async function load(): Promise<{ server: EditorServer; offer: Offer }> {
     const { createEditorServer, EDITOR_OFFER } = await import("./server.ts");
     if (!server) {

@@ -1,4 +1,4 @@
-/** Formats answers for a model: short lines, with a note about what was left out and how to get it. */
+/** Formats answers for a model: short lines, and a note about omitted parts. */
 
 export const SEVERITIES = ["error", "warning", "info", "hint"] as const;
 
@@ -7,13 +7,15 @@ export function count(number: number, noun: string, plural = `${noun}s`): string
   return `${number} ${number === 1 ? noun : plural}`;
 }
 
-/** Shortens a text to one line without control characters, so that one entry cannot look like two. */
+/**
+ * Shortens a text to one line without control characters. A line break in the text could make one entry look like two.
+ */
 export function oneLine(text: string, units = 300): string {
   const line = text.replace(/[\s\p{Cc}]+/gu, " ").trim();
   return line.length > units ? `${line.slice(0, units)}…` : line;
 }
 
-/** Formats the numbers of diagnostics: `3 errors, 1 hint`. @param counts by severity, the most severe first */
+/** Formats the number of diagnostics, such as `3 errors, 1 hint`. @param counts by severity, the most severe first */
 export function tally(counts: readonly number[]): string {
   const parts = SEVERITIES.flatMap((severity, index) => {
     const number = counts[index] ?? 0;
@@ -23,14 +25,14 @@ export function tally(counts: readonly number[]): string {
 }
 
 /**
- * Returns a line that says how much of a list is shown; nothing for a complete list.
- * @param how advice for getting the rest
+ * Returns a line that tells how many entries of a list are shown. Returns no line for a complete list.
+ * @param how advice for getting the other entries
  */
 export function cutOff(shown: number, total: number, how: string): string[] {
   return total > shown ? [`(${shown} of ${total} shown; ${how})`] : [];
 }
 
-/** Truncates a text, if possible at the end of a line. */
+/** Truncates a text, preferably at the end of a line. */
 export function beginning(text: string, units: number): string {
   if (text.length <= units) return text;
   const end = text.lastIndexOf("\n", units);

@@ -1,4 +1,4 @@
-/** Asks language servers, and collects their answers. */
+/** Sends requests to language servers, and collects their answers. */
 import { Refusal } from "../base/refusal.ts";
 import type { Moment, Server } from "../contract/questions.ts";
 import { oneLine } from "./format.ts";
@@ -8,17 +8,17 @@ import type { CallContext } from "./tool.ts";
 export interface Answered {
   server: Server;
   result: unknown;
-  /** When the server was asked. Edits are valid only for the texts of that time. */
+  /** Time and buffer versions of the request. Edits are valid only for these versions. */
   moment?: Moment | undefined;
 }
 
 export interface Replies {
   answered: Answered[];
-  /** Sentences that say why results may be missing. */
+  /** Sentences that tell the model why results may be missing. */
   remarks: string[];
 }
 
-/** Maximum number of items in an answer. Further items are only counted. */
+/** Maximum number of items in an answer. Further items are counted, but not returned. */
 const MAX_ITEMS = 500;
 /**
  * Maximum number of edits in an answer. A longer answer is refused, because a part of the edits would break the code.
@@ -29,7 +29,7 @@ interface Question {
   method: string;
   path?: string;
   params: (server: Server) => Record<string, unknown>;
-  /** Whether the answer contains edits, which must be complete. */
+  /** True if the answer contains edits. Edits must be complete. */
   isEdit?: boolean;
 }
 
@@ -58,7 +58,7 @@ export async function askServers(
   return replies;
 }
 
-/** Asks the language servers of a document about the whole document. */
+/** Sends a request about a whole document to the language servers of the document. */
 export async function askAboutDocument(method: string, path: string, context: CallContext): Promise<Replies> {
   const { servers, attached } = await context.ask("document", {
     path,
@@ -69,7 +69,7 @@ export async function askAboutDocument(method: string, path: string, context: Ca
   return askServers(servers, { method, path, params: () => ({ textDocument: {} }) }, context);
 }
 
-/** A symbol, given by its line and name, because models do not know columns. */
+/** A symbol, identified by line and name, because models do not know columns. */
 interface SymbolName {
   path: string;
   line: number;
@@ -77,8 +77,8 @@ interface SymbolName {
 }
 
 /**
- * Asks the language servers of a document about a symbol.
- * @throws {Refusal} if the symbol is not on that line
+ * Sends a request about a symbol to the language servers of the document.
+ * @throws {Refusal} if the line does not contain the symbol
  */
 export async function askAboutSymbol(
   method: string,
@@ -102,7 +102,7 @@ export async function askAboutSymbol(
   return askServers(servers, { method, path, params, isEdit }, context);
 }
 
-/** Opens a document for a question about one of its lines. @throws {Refusal} if there is no such line */
+/** Opens a document for a request about one of its lines. @throws {Refusal} if the document has no such line */
 export async function openAtLine(
   method: string,
   path: string,

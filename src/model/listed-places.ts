@@ -1,4 +1,4 @@
-/** Lists places in files, each with the text of its line. Leaves out files that the model may not see. */
+/** Lists places in files, with the text of each line. Leaves out files that the model may not see. */
 import { readFile, stat } from "node:fs/promises";
 import type { Server } from "../contract/questions.ts";
 import { at, count, cutOff, oneLine } from "./format.ts";
@@ -6,16 +6,16 @@ import type { Place } from "./lsp-answers.ts";
 import { decode } from "./symbol-position.ts";
 import type { Answer, CallContext } from "./tool.ts";
 
-/** Maximum size of a file whose lines are shown (bytes). */
+/** Maximum size of a file from which lines are read (bytes). */
 const MAX_FILE_SIZE = 1024 * 1024;
 
 export interface Found extends Place {
   server: Server;
-  /** Shown before the text of the line. */
+  /** Text that is shown before the line. */
   label?: string;
 }
 
-/** Removes duplicates, and sorts by file and position. */
+/** Removes duplicate places. Sorts by file and position. */
 function ordered(places: readonly Found[]): Found[] {
   const unique = new Map(
     places.map((place) => [`${place.path}\0${place.line}\0${place.character}\0${place.label ?? ""}`, place]),
@@ -27,8 +27,8 @@ function ordered(places: readonly Found[]): Found[] {
 }
 
 /**
- * Reads lines of a file from its buffer if it is loaded, otherwise from the disk.
- * @returns the lines by their 0-based numbers
+ * Reads lines of a file, from the buffer if the file is loaded, otherwise from the disk.
+ * @returns the lines by line number (0-based)
  */
 async function linesOf(
   path: string,

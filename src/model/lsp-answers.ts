@@ -1,4 +1,4 @@
-/** Parses answers of language servers (Language Server Protocol 3.17). Invalid parts are dropped. */
+/** Parses answers of language servers (Language Server Protocol 3.17). Drops invalid parts. */
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
 
@@ -14,7 +14,9 @@ const LocationLink = z
   .transform(({ targetUri, targetSelectionRange }) => ({ uri: targetUri, range: targetSelectionRange }));
 const AnyLocation = z.union([Location, LocationLink]);
 
-/** A place in a file. `line` and `character` are 0-based. `character` counts units of the server's encoding. */
+/**
+ * A place in a file. `line` and `character` are 0-based. `character` counts units of the language server's encoding.
+ */
 export interface Place {
   path: string;
   line: number;
@@ -26,7 +28,7 @@ export function pathOf(uri: string): string | undefined {
   try {
     return fileURLToPath(uri);
   } catch {
-    return undefined; // another scheme, or not a URI
+    return undefined; // not a URI of a file
   }
 }
 
@@ -38,7 +40,7 @@ function all<T>(schema: z.ZodType<T>, value: unknown): T[] {
   });
 }
 
-/** @param result the result of a request for definitions, references or implementations */
+/** Parses the result of a request for definitions, references or implementations. */
 export function placesOf(result: unknown): Place[] {
   return all(AnyLocation, result).flatMap(({ uri, range }) => {
     const path = pathOf(uri);
@@ -66,8 +68,9 @@ const TreeSymbol = Named.extend({ selectionRange: Range, children: z.array(z.unk
 const MAX_DEPTH = 30;
 
 /**
- * @param result the result of `textDocument/documentSymbol` or `workspace/symbol`
- * @param path the path of the document, for `textDocument/documentSymbol`
+ * Parses a list of symbols.
+ * @param result result of `textDocument/documentSymbol` or `workspace/symbol`
+ * @param path path of the document; undefined for `workspace/symbol`
  */
 export function symbolsOf(result: unknown, path?: string, container: string[] = []): CodeSymbol[] {
   const flat = all(FlatSymbol, result).flatMap(({ name, kind, location, containerName }) => {
@@ -91,7 +94,7 @@ function kindOf(kind: number): string {
 const Markup = z.union([z.string(), z.object({ value: z.string() }).transform(({ value }) => value)]);
 const Hover = z.object({ contents: z.union([Markup, z.array(Markup)]) });
 
-/** @returns the text of a hover, or an empty string */
+/** Returns the text of a hover result; an empty string if there is none. */
 export function hoverText(result: unknown): string {
   const parsed = Hover.safeParse(result);
   if (!parsed.success) return "";

@@ -1,4 +1,6 @@
-/** Asks Neovim questions for the model. Each question is a call with an id. An event with the same id answers it. */
+/**
+ * Asks Neovim questions on behalf of the model. Each question is a call with an id, which Neovim answers with an event.
+ */
 import { Refusal } from "../base/refusal.ts";
 import type { EventPayload } from "../contract/neovim.ts";
 import { type AnswerTo, answers, type QuestionName, type Questions } from "../contract/questions.ts";
@@ -6,8 +8,8 @@ import { Consent } from "../contract/sharing.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 
 /**
- * Time to wait beyond the question's own timeout. If there is no answer even then, Neovim is blocked, for example by a
- * prompt.
+ * Time to wait after the timeout of a question has passed. Without an answer, Neovim must then be blocked, for example
+ * by a prompt.
  */
 const MARGIN_MS = 1_000;
 
@@ -18,33 +20,33 @@ export type Ask = <N extends QuestionName>(question: N, params: Questions[N]) =>
 
 interface Asking {
   /**
-   * @param signal cancels the question, unless the question writes a file
-   * @throws {Refusal} with the reason why there is no answer
+   * Asks a question. @param signal cancels the question, unless the question writes a file
+   * @throws {Refusal} with the reason for a missing answer
    */
   ask<N extends QuestionName>(question: N, params: Questions[N], signal: AbortSignal): Promise<AnswerTo<N>>;
-  /** Returns the user's sharing settings. @throws {Refusal} like `ask` */
+  /** Returns the user's sharing settings. @throws {Refusal} with the reason for a missing answer */
   consent(signal: AbortSignal): Promise<Consent>;
   answered(answer: EventPayload<"answered">): void;
-  /** Ends all questions. Idempotent. */
+  /** Ends all pending questions. Idempotent. */
   close(): void;
 }
 
-/** When to stop waiting for an answer. */
+/** Conditions for giving up on an answer. */
 interface Limits {
-  /** Milliseconds. */
+  /** Maximum waiting time (milliseconds). */
   timeout: number;
   signal: AbortSignal;
 }
 
-/** @param timeout for questions that have none of their own (milliseconds) */
+/** @param timeout timeout for questions without a timeout of their own (milliseconds) */
 export function createAsking(bridge: Pick<Bridge, "call">, timeout: number): Asking {
   const waiting = new Map<number, (problem: unknown, result?: unknown) => void>();
   let last = 0;
 
   /**
    * Waits for the answer to a question.
-   * @param begin sends the question with the given id. If this fails, waiting fails, too
-   * @param limits omitted for questions that must neither time out nor be cancelled
+   * @param begin sends the question with this id. If sending fails, so does waiting
+   * @param limits undefined for questions that neither time out nor can be cancelled
    */
   function wait(begin: (id: number) => Promise<unknown>, limits?: Limits): Promise<unknown> {
     const id = ++last;

@@ -4,19 +4,19 @@ import type { ServerNotification, ServerRequest } from "@modelcontextprotocol/sd
 
 const PROGRESS_INTERVAL_MS = 5_000;
 
-/** A client's request: its cancellation signal, and a function that notifies the client before the answer. */
+/** A request of a client: the cancellation signal, and a function that notifies the client before the answer. */
 export type Caller = Pick<
   RequestHandlerExtra<ServerRequest, ServerNotification>,
   "signal" | "_meta" | "sendNotification"
 >;
 
 export interface Progress {
-  /** Sets what the call is waiting for. The notifications report this to the client. */
+  /** Sets the reason for waiting, which the notifications report to the client. */
   waitsFor(what: string): void;
   end(): void;
 }
 
-/** Sends a notification every five seconds, if the client has sent a progress token. */
+/** Sends a notification every five seconds. Does nothing if the client has not sent a progress token. */
 export function startProgress({ _meta, sendNotification }: Caller): Progress {
   const progressToken = _meta?.progressToken;
   let message = "";
@@ -24,7 +24,7 @@ export function startProgress({ _meta, sendNotification }: Caller): Progress {
   const tell = (token: string | number) => {
     progress += 1;
     const params = { progressToken: token, progress, message };
-    // Ignores a failure: the client has disconnected, which also cancels the call.
+    // Ignores a failure, because the client has disconnected. A disconnect also cancels the call.
     sendNotification({ method: "notifications/progress", params }).catch(() => {});
   };
   const timer =

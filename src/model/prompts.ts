@@ -1,4 +1,7 @@
-/** Registers prompts, which CLIs offer as slash commands: `/fix`, `/review --path="a.ts"`, and those of the user. */
+/**
+ * Registers MCP prompts: built-in prompts, and those that the user has configured. CLIs offer prompts as slash
+ * commands, such as `/fix`.
+ */
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import * as z from "zod";
 import { Refusal } from "../base/refusal.ts";
@@ -11,11 +14,11 @@ import { describe, everywhere } from "./tools/diagnostics.ts";
 interface Prompt {
   description: string;
   text: string;
-  /** Error message if there are no diagnostics. */
+  /** Error message for the case that there are no diagnostics. */
   refusal?: string;
 }
 
-/** Functions that return the texts for the placeholders of a prompt. */
+/** Functions that return the text for each placeholder of a prompt. */
 const FILLINGS: Record<
   string,
   (path: string | undefined, context: CallContext, prompt: Prompt) => Promise<string>
@@ -50,7 +53,7 @@ const OWN: Record<string, Prompt> = {
   },
 };
 
-/** Replaces all placeholders in one pass, because an inserted text may look like a placeholder. */
+/** Replaces all placeholders in a single pass, because an inserted text may contain something like a placeholder. */
 async function fill(prompt: Prompt, path: string | undefined, context: CallContext): Promise<string> {
   const fillings = new Map([["path", path ?? "what is shown here"]]);
   for (const [name, filling] of Object.entries(FILLINGS))
@@ -58,7 +61,7 @@ async function fill(prompt: Prompt, path: string | undefined, context: CallConte
   return prompt.text.replace(/\{(\w+)\}/g, (placeholder, name) => fillings.get(name) ?? placeholder);
 }
 
-/** @param own the user's prompts, which replace built-in prompts with the same name */
+/** Registers all prompts. @param own prompts of the user, which replace built-in prompts with the same name */
 export function registerPrompts(server: McpServer, own: Boot["prompts"], read: Read): void {
   const argsSchema = { path: z.string().optional().describe("A file; without it, what is open or selected") };
   const prompts: Record<string, Prompt> = { ...OWN, ...own };
@@ -66,7 +69,7 @@ export function registerPrompts(server: McpServer, own: Boot["prompts"], read: R
     const { description } = prompt;
     server.registerPrompt(name, { title: name, description, argsSchema }, ({ path }, caller) =>
       read(`prompt ${name}`, caller, async (context) => ({
-        // Puts everything into one message, because CLIs use only the first.
+        // Puts everything into one message, because CLIs use only the first message.
         messages: [{ role: "user", content: { type: "text", text: await fill(prompt, path, context) } }],
       })),
     );

@@ -1,4 +1,4 @@
-/** Registers tools, resources and prompts for a client. */
+/** Registers tools, resources and prompts for a client of the MCP server. */
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { sentence } from "../base/refusal.ts";
@@ -35,7 +35,7 @@ const TOOLS: readonly Tool[] = [
   format,
 ];
 
-/** Instructions for the model, in addition to the description of each tool. */
+/** Instructions for the model, in addition to the descriptions of the tools. */
 export const INSTRUCTIONS = `Neovim is the editor that the user works in. Its tools show what files on disk do not, such as diagnostics and unsaved text.
 After you have edited a file, call diagnostics with its path and settle: true before you say that you are done.
 To find where a symbol is defined or used, prefer definition, references and workspace_symbols to a search for text.
@@ -55,24 +55,25 @@ export const EDITOR_OFFER: Offer = {
 interface Choice {
   /** Names of the tools to register. Default: all tools. */
   offered?: readonly string[] | undefined;
-  /** The user's own prompts. */
+  /** Prompts that the user has configured. */
   prompts: Boot["prompts"];
 }
 
-/** Functions that answer a client. They fail only with a {@link Refusal}. */
+/** Functions that answer requests of a client. They fail only with a {@link Refusal}. */
 interface Answering {
   /**
    * Answers requests for prompts and resources. Such requests come from the user, or from a CLI that lists prompts and
    * resources.
    */
   read: Read;
-  /** Answers tool calls, which come only from the model. */
+  /** Answers tool calls. Only the model calls tools. */
   callTool: Read;
 }
 
 /**
- * @param subscribed called when the subscriptions have changed
- * @returns the client's subscriptions, a live set of URIs
+ * Registers all tools, resources and prompts.
+ * @param subscribed called when the client has changed its subscriptions
+ * @returns a live set of the URIs to which the client has subscribed
  */
 export function register(
   server: McpServer,
@@ -94,7 +95,7 @@ export function register(
   return registerResources(server, sdk, read, subscribed);
 }
 
-/** Converts a refusal to an answer that the model can read. */
+/** Converts a {@link Refusal} to an answer that the model can read. */
 async function orReason(result: Promise<CallToolResult>): Promise<CallToolResult> {
   try {
     return await result;

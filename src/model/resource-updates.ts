@@ -1,30 +1,30 @@
-/** Notifies clients of changed resources. */
+/** Notifies clients when MCP resources change. */
 import type { EventPayload } from "../contract/neovim.ts";
 import { encodeMessage } from "../http/notification.ts";
 import type { Session } from "../http/sessions.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 import { isAbout } from "./resources.ts";
 
-/** Minimum interval between notifications. Without it, each key that the user types could cause one. */
+/** Minimum interval between notifications. Without this interval, each typed key could cause a notification. */
 const NOTIFICATION_INTERVAL_MS = 300;
 
 type Follower = Pick<Session, "id" | "isConnected" | "deliver">;
 
 interface ResourceUpdates {
-  /** @param uris the client's subscriptions, a live set */
+  /** Notifies a client of changes from now on. @param uris live set of the client's subscriptions */
   follow(session: Follower, uris: ReadonlySet<string>): void;
   /** Tells Neovim which changes to report. Must be called when a client has connected, disconnected or subscribed. */
   watch(): void;
   ended(session: Pick<Follower, "id">): void;
   changed(payload: EventPayload<"model_changed">): void;
-  /** Idempotent. */
+  /** Stops sending notifications. Idempotent. */
   close(): void;
 }
 
 export function createResourceUpdates(bridge: Pick<Bridge, "tell">): ResourceUpdates {
   /**
-   * The clients by session id. `untaken` contains the notifications (method and URI) that the client has not read yet,
-   * so that they are not sent twice.
+   * Clients by session id. `untaken` contains the notifications that the client has not read yet (method and URI), so
+   * that none of them is sent twice.
    */
   const followers = new Map<string, { session: Follower; uris: ReadonlySet<string>; untaken: Set<string> }>();
   let what = new Set<EventPayload<"model_changed">["what"][number]>();

@@ -1,4 +1,4 @@
-/** Registers resources, which users insert into prompts, for example `@neovim:nvim://quickfix`. */
+/** Registers MCP resources. Users insert them into prompts, for example `@neovim:nvim://quickfix`. */
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { EventPayload } from "../contract/neovim.ts";
 import type { Sdk } from "../http/sessions.ts";
@@ -62,10 +62,14 @@ async function describeChanges({ ask, workspace }: CallContext): Promise<Answer>
 const SCHEME = "nvim://";
 const BUFFER = `${SCHEME}buffer/`;
 
-/** Answers a request with the result of a function, which gets the context of the request. */
+/** Runs a function with the context of a request, and answers the request with the result. */
 export type Read = <T>(name: string, caller: Caller, run: (context: CallContext) => Promise<T>) => Promise<T>;
 
-/** @returns the client's subscriptions, a live set of URIs. `subscribed` is called on each change */
+/**
+ * Registers all resources.
+ * @param subscribed called when the client has changed its subscriptions
+ * @returns a live set of the URIs to which the client has subscribed
+ */
 export function registerResources(
   server: McpServer,
   sdk: Sdk,
@@ -87,7 +91,7 @@ export function registerResources(
           const name = context.workspace.name(path);
           return { uri: BUFFER + encodeURI(name), name, title: context.workspace.label(path), mimeType };
         }),
-        // `read` fails while sharing is paused. Returns no buffers in that case, so that the other resources are still
+        // `read` fails while sharing is paused. In that case, lists no buffers, so that the other resources are still
         // listed.
       })).catch(() => ({ resources: [] })),
   });
@@ -103,7 +107,7 @@ export function registerResources(
   return followSubscriptions(server, sdk, subscribed);
 }
 
-/** Returns the decoded path of a buffer's URI. A path that cannot be decoded is returned unchanged. */
+/** Returns the path in the URI of a buffer. If decoding fails, returns the path undecoded. */
 function pathOf(uri: string): string {
   const path = uri.slice(BUFFER.length);
   try {
@@ -113,7 +117,7 @@ function pathOf(uri: string): string {
   }
 }
 
-/** Maximum number of subscriptions of a client. */
+/** Maximum number of subscriptions for each client. */
 const MAX_SUBSCRIPTIONS = 1000;
 
 function followSubscriptions({ server }: McpServer, sdk: Sdk, subscribed: () => void): ReadonlySet<string> {
@@ -131,7 +135,7 @@ function followSubscriptions({ server }: McpServer, sdk: Sdk, subscribed: () => 
   return uris;
 }
 
-/** Whether a resource may differ after these changes. */
+/** Returns whether a resource may have changed. @param what the kinds of changes in Neovim */
 export function isAbout(uri: string, what: readonly Changed[]): boolean {
   return what.some((each) => uri === SCHEME + each) || (uri.startsWith(BUFFER) && what.includes("text"));
 }

@@ -1,4 +1,4 @@
-/** Lets the user review edits before they are made: one review for each file, shown one after the other. */
+/** Lets the user review edits before files are changed. Opens one review for each file. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { ReviewOutcome } from "../base/outcome-names.ts";
 import { Refusal } from "../base/refusal.ts";
@@ -21,7 +21,10 @@ const SAID: Record<ReviewOutcome | "open", string> = {
 
 const CHANGED: readonly string[] = ["accepted", "edited"] satisfies ReviewOutcome[];
 
-/** @param timeout milliseconds for all decisions together */
+/**
+ * Opens a review for each file, and waits for the user's decisions.
+ * @param timeout maximum time for all decisions together (milliseconds)
+ */
 export async function reviewEdits(
   files: readonly FileEdits[],
   encoding: string,

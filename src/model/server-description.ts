@@ -1,4 +1,6 @@
-/** Describes the MCP server for the stdio program, which answers with this description while there is no editor. */
+/**
+ * Describes the MCP server of the editor. The stdio program answers with this description when no editor is connected.
+ */
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { Refusal } from "../base/refusal.ts";
@@ -7,7 +9,7 @@ import { EDITOR_OFFER, register } from "./register.ts";
 
 const LISTS = ["tools/list", "prompts/list", "resources/templates/list"] as const;
 
-/** A transport that sends one request at a time and returns its answer. */
+/** A transport that sends one request at a time, and returns the answer. */
 class Questions implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
   #answer: (message: JSONRPCMessage) => void = () => {};
@@ -26,7 +28,7 @@ class Questions implements Transport {
   }
 }
 
-/** @returns the server's answers by method: to `initialize`, and to requests for lists that never change */
+/** Returns the server's answers by method: to `initialize`, and to requests for lists that never change. */
 export async function describeOffer(version: string): Promise<Record<string, unknown>> {
   const sdk = await prepare();
   const { options, ...names } = EDITOR_OFFER;

@@ -1,4 +1,7 @@
-/** Creates the MCP server `neovim`, which gives the model information and actions of the editor. */
+/**
+ * Creates the MCP server `neovim`. It gives the model information from the editor, and lets the model act in the
+ * editor.
+ */
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { Log } from "../base/log.ts";
 import { Refusal } from "../base/refusal.ts";
@@ -19,20 +22,20 @@ import { openWorkspace } from "./workspace.ts";
 
 export { EDITOR_OFFER } from "./register.ts";
 
-/** Timeout for diagnostics. Short, because a CLI waits for them before it writes a file or sends a prompt. */
+/** Timeout for diagnostics. Short, because a CLI waits for diagnostics before it writes a file or sends a prompt. */
 const DIAGNOSE_TIMEOUT_MS = 1_000;
 
 export interface EditorServer {
-  /** Serves all sessions that are created from now on. */
+  /** Serves all sessions that are created after this call. */
   follow(events: Sessions["events"]): void;
   /**
-   * Returns the diagnostics that Neovim has now, without asking language servers.
+   * Returns the diagnostics that Neovim has now. Does not ask language servers.
    * @param path a file. Default: all loaded files
    * @throws {Refusal} while sharing is paused, and if Neovim does not answer
    */
   diagnose(path?: string): Promise<Diagnostic[]>;
   readonly handlers: Pick<EventHandlers, "answered" | "model_changed">;
-  /** Idempotent. */
+  /** Ends all pending requests. Idempotent. */
   close(): void;
 }
 
@@ -41,7 +44,7 @@ export interface EditorServerOptions {
   log: Log;
   boot: Pick<Boot, "tools" | "prompts">;
   following: Following;
-  /** Called at each tool call with the number of tool calls so far. */
+  /** Called at each tool call. @param calls number of tool calls so far */
   called: (calls: number) => void;
 }
 
@@ -80,8 +83,8 @@ export function createEditorServer({
   }
 
   /**
-   * Answers a request of a client. Logs internal errors, and hides them from the client.
-   * @throws {Refusal} for any failure
+   * Answers a request of a client. Logs internal errors, but hides them from the client.
+   * @throws {Refusal} for every failure
    */
   async function run<T>(
     what: string,

@@ -1,13 +1,13 @@
 /** Finds a symbol in a line, and converts positions between UTF-16 units and the encoding of a language server. */
 
-/** Converts a 0-based character from UTF-16 units to the encoding of a server. */
+/** Converts a column from UTF-16 units to the encoding of a language server. Both are 0-based. */
 export function encode(text: string, character: number, encoding: string): number {
   const before = text.slice(0, character);
   if (encoding === "utf-8") return Buffer.byteLength(before);
   return encoding === "utf-32" ? [...before].length : character;
 }
 
-/** Converts a 0-based character from the encoding of a server to UTF-16 units. */
+/** Converts a column from the encoding of a language server to UTF-16 units. Both are 0-based. */
 export function decode(text: string, character: number, encoding: string): number {
   if (encoding === "utf-8") return Buffer.from(text).subarray(0, character).toString().length;
   return encoding === "utf-32" ? [...text].slice(0, character).join("").length : character;
@@ -17,7 +17,7 @@ const WORD = "[\\p{L}\\p{N}_$]";
 
 /**
  * Finds a symbol in a line, preferably as a whole word. For `a.b`, returns the position of `b`.
- * @returns the 0-based character in UTF-16 units
+ * @returns the column (0-based, UTF-16 units); undefined if the line does not contain the symbol
  */
 export function findSymbol(text: string, symbol: string): number | undefined {
   const escaped = symbol.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");

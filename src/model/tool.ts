@@ -1,4 +1,4 @@
-/** CONTRACT 4: defines the shape of a tool for the model. */
+/** CONTRACT 4: defines what a tool for the model consists of. */
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { CallToolResult, ToolAnnotations } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
@@ -8,7 +8,7 @@ import type { Ask } from "./neovim-questions.ts";
 import type { Caller } from "./progress.ts";
 import { uriOf, type Workspace } from "./workspace.ts";
 
-/** The context of one call. */
+/** The context of one tool call or request. */
 export interface CallContext {
   ask: Ask;
   workspace: Workspace;
@@ -16,18 +16,21 @@ export interface CallContext {
   editing: Editing;
   /** Aborted when the client cancels the call or disconnects. */
   signal: AbortSignal;
-  /** Sets what the call is waiting for. Progress notifications report this to the client. */
+  /**
+   * Sets the reason for waiting, such as "the user's decision". Progress notifications report this reason to the
+   * client.
+   */
   waitsFor(what: string): void;
 }
 
 export interface Answer {
-  /** The answer in a few lines, for the model. */
+  /** The answer for the model, in a few lines. */
   text: string;
-  /** The same data, for programs. */
+  /** The same data as `text`, for programs. */
   structured?: Record<string, unknown>;
-  /** Absolute paths of the files in the answer. */
+  /** Absolute paths of files that the answer mentions. */
   links?: readonly string[];
-  /** The text of a file, or a part of it. */
+  /** Complete or partial text of a file. */
   embedded?: { path: string; text: string };
 }
 
@@ -40,7 +43,7 @@ interface Definition<S extends z.ZodRawShape> {
   run(args: z.infer<z.ZodObject<S>>, context: CallContext): Promise<Answer>;
 }
 
-/** Runs a tool in the context of a call. @returns the result for the client, even if the tool fails */
+/** Runs a tool for a caller. @returns the result for the client, even if the tool fails */
 type Perform = (caller: Caller, run: (context: CallContext) => Promise<Answer>) => Promise<CallToolResult>;
 
 export interface Tool {

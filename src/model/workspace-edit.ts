@@ -12,27 +12,32 @@ const Document = z.object({ uri: z.string(), version: z.number().int().nullish()
 const DocumentEdit = z.object({ textDocument: Document, edits: z.array(TextEdit) });
 const WorkspaceEdit = z.object({
   changes: z.record(z.string(), z.array(TextEdit)).nullish(),
-  /** Entries that create, rename or delete files do not match the schema, so that the whole edit is refused. */
+  /**
+   * Operations that create, rename or delete files do not match this schema. An edit with such an operation is refused
+   * as a whole.
+   */
   documentChanges: z.array(DocumentEdit).nullish(),
 });
 
-/** Parses the edits of a formatter. @throws {Refusal} if they are not valid */
+/** Parses the edits of a formatter. @throws {Refusal} if the edits are invalid */
 export function formatEdits(result: unknown): FileEdits["edits"] {
   const parsed = z.array(TextEdit).nullable().safeParse(result);
   if (!parsed.success) throw new Refusal("The language server returned no valid edits");
   return parsed.data ?? [];
 }
 
-/** Adds the version of the text for which the edits were computed. */
+/** Adds the version of the buffer for which the edits were computed. */
 export function editsAt(moment: Moment | undefined, file: FileEdits): FileEdits {
   const tick = file.tick ?? moment?.ticks.find(({ path }) => path === file.path)?.tick;
   return { ...file, tick, since: moment?.at };
 }
 
 /**
- * @param result a `WorkspaceEdit`
- * @param moment when the server was asked
- * @throws {Refusal} if the value is invalid, or does more than change the text of files that the model may see
+ * Parses a `WorkspaceEdit` of the Language Server Protocol.
+ * @param result the answer of a language server
+ * @param moment time and buffer versions of the request
+ * @throws {Refusal} if the answer is invalid, if it does more than change text, or if it changes a file that the model
+ * may not see
  */
 export async function workspaceEdits(
   result: unknown,
@@ -59,7 +64,7 @@ export async function workspaceEdits(
   return [...files.values()].filter(({ edits }) => edits.length > 0);
 }
 
-/** Applies edits and attributes them to the CLI. With the gate on, the user reviews the edits first. */
+/** Applies edits, and attributes them to the CLI. If the user reviews every edit, opens reviews instead. */
 export async function applyEdits(
   files: readonly FileEdits[],
   { encoding }: Pick<Server, "encoding">,
@@ -68,15 +73,15 @@ export async function applyEdits(
   const { ask, workspace, editing, signal } = context;
   if (files.length === 0) return { text: "There is nothing to change.", structured: { files: [] } };
   if (editing.isGated) return reviewEdits(files, encoding, context);
-  // Checks all files before the first one is changed.
+  // Checks all files before changing the first file.
   await ask("preview_edits", { files, encoding, isReview: false });
   const paths = files.map(({ path }) => path);
   const changed: FileEdits[] = [];
   const problem = await editing.follow(paths, async () => {
     for (const file of files) {
       try {
-        // Once the first file is written, a cancellation has no effect, because making only some of the edits would
-        // break the code.
+        // After the first file is written, the call can no longer be cancelled: a part of the edits would break the
+        // code.
         await applyTo(file, encoding, context, changed.length === 0 ? signal : undefined);
         changed.push(file);
       } catch (error) {
@@ -101,9 +106,9 @@ export async function applyEdits(
 }
 
 /**
- * Edits the buffer and writes the file. If one fails, neither is changed.
- * @param signal cancels the edit, unless the file is already being written
- * @throws {Refusal}
+ * Edits a buffer, and writes its file. If one step fails, neither the buffer nor the file is changed.
+ * @param signal cancels the edit before the file is written
+ * @throws {Refusal} if the edit is impossible
  */
 async function applyTo(
   file: FileEdits,
@@ -116,7 +121,7 @@ async function applyTo(
   const { tick, before, after } = await ask("apply_edit", { file, encoding });
   let written = false;
   try {
-    // Checks again, because Neovim may have waited long before it could edit the buffer.
+    // Neovim may have waited long before it could edit the buffer, so the call may have been cancelled meanwhile.
     signal?.throwIfAborted();
     await editing.write(path, Buffer.from(before, "base64"), Buffer.from(after, "base64"));
     written = true;

@@ -1,4 +1,4 @@
-/** Decides which files the model may see: files in the open directories, except those that the user excludes. */
+/** Decides which files the model may see: files in the open directories, except files that the user excludes. */
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Refusal } from "../base/refusal.ts";
@@ -11,24 +11,26 @@ import { oneLine } from "./format.ts";
 
 export interface Workspace {
   /**
-   * Resolves a path from the model.
+   * Resolves a path that the model has named.
    * @param path absolute, or relative to an open directory
    * @returns the absolute path
-   * @throws {Refusal} if there is no such file, or the model may not see it
+   * @throws {Refusal} if the file does not exist, or if the model may not see the file
    */
   file(path: string): Promise<string>;
-  /** The files that the model may read, in the given order. */
+  /** Selects the files that the model may read. Keeps the order. */
   shared(paths: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Whether the model may know the name of a deleted file. */
+  /** Returns whether the model may know the name of a deleted file. */
   mayName(path: string): Promise<boolean>;
-  /** The name of a file for the model: relative if the file is in the first open directory, otherwise absolute. */
+  /**
+   * Returns the name of a file for the model: a relative path in the first open directory, otherwise an absolute path.
+   */
   name(path: string): string;
-  /** Like `name`, but always one line: a file name may contain line breaks. */
+  /** Like `name`, but always a single line. File names can contain line breaks. */
   label(path: string): string;
 }
 
 /**
- * Creates a snapshot of the workspace.
+ * Creates a workspace with the user's current sharing settings.
  * @throws {Refusal} while sharing is paused
  */
 export function openWorkspace(
@@ -43,7 +45,7 @@ export function openWorkspace(
   const verdictOf = files.takeSnapshot(exclude);
   const [first = "/"] = directories;
 
-  /** Resolves the symbolic links in the existing part of a path. */
+  /** Resolves symbolic links in the existing part of a path. */
   async function real(path: string): Promise<string> {
     const { value } = await moment.ask(() => fileSystem.realpath(path));
     const parent = dirname(path);
@@ -58,7 +60,7 @@ export function openWorkspace(
     return (await roots).some((root) => isBelow(relative(root, target)));
   }
 
-  /** Resolves a relative path in the first directory that contains such a file. */
+  /** Resolves a relative path in the first open directory that contains a file with this path. */
   async function find(path: string): Promise<string> {
     if (isAbsolute(path)) return resolve(path);
     const candidates = directories.map((directory) => resolve(directory, path));

@@ -1,4 +1,4 @@
-/** Implements the tools for code actions, such as quick fixes. */
+/** Implements tools for code actions, such as quick fixes. */
 import { randomInt } from "node:crypto";
 import * as z from "zod";
 import { Refusal } from "../../base/refusal.ts";
@@ -12,8 +12,9 @@ import { EDITS, firstOf } from "./edit.ts";
 const METHOD = "textDocument/codeAction";
 
 /**
- * A code action that can be offered. It must not consist of a server's command alone, because the effect of a command
- * cannot be checked in advance. A command beside an edit is not run (typescript-language-server always adds one).
+ * A code action that can be offered to the model. An action that only runs a command of the server is not offered,
+ * because the effect of a command cannot be checked in advance. An action with an edit is offered, but a command next
+ * to the edit is not run.
  */
 const Action = z
   .looseObject({
@@ -38,12 +39,12 @@ interface Offered {
   action: z.infer<typeof Action>;
 }
 
-/** Offered actions by id. Above the maximum, the oldest action is dropped. */
+/** Offered actions by id. Beyond the maximum, the oldest action is dropped. */
 const offered = new Map<number, Offered>();
 const MAX_OFFERED = 500;
 /**
- * The last assigned id. Starts at a random number, because the model may still use ids from an earlier host, which must
- * not match.
+ * Last assigned id. Starts at a random number: the model may still use ids from before a restart of the host process,
+ * and these must not match new ids.
  */
 let last = randomInt(1_000_000) * 1_000;
 

@@ -1,4 +1,4 @@
-/** Implements the tools for open files, their text, and the selection. */
+/** Implements tools for open files, their text, and the selection. */
 import { readFile, stat } from "node:fs/promises";
 import * as z from "zod";
 import { Refusal } from "../../base/refusal.ts";
@@ -46,9 +46,9 @@ const LineNumber = z.number().int().min(1).max(10_000_000);
 const MAX_FILE_SIZE = 10 * 1024 * 1024;
 
 /**
- * Reads lines of a file that is not open, at most `units` UTF-16 units in total. Returns only whole lines, unless the
- * first line alone is too long. For an open file, Neovim's answer to the question `read` has the same limits.
- * @throws {Refusal} if the file cannot be read
+ * Reads lines of a file that is not open. Returns at most `units` UTF-16 units, and only whole lines. A first line that
+ * exceeds the limit is cut. Neovim has the same limits for the lines of an open file.
+ * @throws {Refusal} if the file is too large
  */
 async function readDisk(
   path: string,
@@ -77,7 +77,7 @@ async function readDisk(
   return { lines, total: all.length };
 }
 
-/** Reads a part of a file, from the editor if the file is open, otherwise from the disk. */
+/** Reads a part of a file: from the buffer if the file is open, otherwise from the disk. */
 export async function readBuffer(
   { path, from = 1, to }: { path: string; from?: number | undefined; to?: number | undefined },
   { ask, workspace, limits: { units } }: CallContext,

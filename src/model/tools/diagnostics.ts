@@ -12,26 +12,29 @@ function line({ path, line, character, severity, message, code }: Diagnostic, co
   return at(context.workspace.label(path), line, character, `${label} ${oneLine(message)}${suffix}`);
 }
 
-/** @returns the loaded files that the model may see */
+/** Returns the loaded files that the model may see. */
 export async function openPaths({ ask, workspace }: CallContext): Promise<string[]> {
   const { buffers } = await ask("buffers", {});
   return [...(await workspace.shared(buffers.map(({ path }) => path)))];
 }
 
 interface Diagnosed {
-  /** Loaded files. */
+  /** Files that are loaded in Neovim. */
   paths: readonly string[];
-  /** Other files for which language servers have reported something. */
+  /** Files that are not loaded, but for which language servers have reported diagnostics. */
   unopened?: readonly string[];
   severity?: number;
   settled?: AnswerTo<"settle"> | undefined;
   /** The first line of the answer. */
   remark?: string | undefined;
-  /** Sentences that say why diagnostics may be missing. */
+  /** Sentences that tell the model why diagnostics may be missing. */
   remarks?: readonly string[];
 }
 
-/** Finds the files with diagnostics that the model may see: open files, and others that language servers report. */
+/**
+ * Finds all files that may have diagnostics: open files, and other files that language servers report. Leaves out files
+ * that the model may not see.
+ */
 export async function everywhere(
   context: CallContext,
 ): Promise<Pick<Diagnosed, "paths" | "unopened" | "remarks">> {
@@ -52,7 +55,7 @@ export async function everywhere(
   return { paths: open, unopened: [...shared], remarks };
 }
 
-/** Says whether the diagnostics may be outdated. */
+/** Returns a line that tells whether the diagnostics may be outdated. Returns no line if they are up to date. */
 function freshness(settled: Diagnosed["settled"]): string[] {
   if (settled?.settled === false)
     return [
@@ -63,7 +66,7 @@ function freshness(settled: Diagnosed["settled"]): string[] {
     : [];
 }
 
-/** Lists diagnostics of files. `total` is the number of diagnostics. */
+/** Lists the diagnostics of files. @returns the answer, and the number of diagnostics as `total` */
 export async function describe(
   diagnosed: Diagnosed,
   context: CallContext,
@@ -121,7 +124,7 @@ export const diagnostics = defineTool({
     }
     const path = await workspace.file(args.path);
     const { attached, isNew } = await ask("document", { path, method: METHOD, timeout });
-    // Waits for a newly opened file even without `settle`, because servers have not checked it yet.
+    // Waits for a newly opened file even without `settle`, because language servers have not checked the file yet.
     const waits = attached > 0 && (args.settle || isNew);
     const settled = waits ? await ask("settle", { paths: [path], timeout }) : undefined;
     const remark = attached === 0 ? `No language server for ${workspace.label(path)}.` : undefined;

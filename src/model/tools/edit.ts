@@ -1,4 +1,4 @@
-/** Implements the tools that edit through a language server. */
+/** Implements tools that edit files with the help of a language server. */
 import * as z from "zod";
 import { Refusal } from "../../base/refusal.ts";
 import { type Answered, askAboutSymbol, askServers, type Replies } from "../language-servers.ts";
@@ -8,7 +8,10 @@ import { symbolInput } from "./language.ts";
 
 export const EDITS = { readOnlyHint: false, destructiveHint: true };
 
-/** @returns the first answer with a result, otherwise the first answer. @throws {Refusal} if no server has answered */
+/**
+ * Returns the first answer with a result, otherwise the first answer.
+ * @throws {Refusal} if no language server has answered
+ */
 export function firstOf({ answered, remarks }: Replies): Answered {
   const found = answered.find(({ result }) => result !== null && result !== undefined) ?? answered[0];
   if (!found) throw new Refusal(remarks.join("\n"));

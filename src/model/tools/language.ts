@@ -1,4 +1,4 @@
-/** Implements the tools that ask language servers about a symbol. */
+/** Implements tools that ask language servers about a symbol. */
 import * as z from "zod";
 import { beginning } from "../format.ts";
 import { askAboutSymbol } from "../language-servers.ts";

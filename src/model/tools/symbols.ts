@@ -1,4 +1,4 @@
-/** Implements the tools that list symbols of a file or the workspace. */
+/** Implements tools that list symbols of a file or of the workspace. */
 import * as z from "zod";
 import { type Answered, askAboutDocument, askServers } from "../language-servers.ts";
 import { describePlaces, type Found } from "../listed-places.ts";

@@ -1,4 +1,4 @@
-/** Implements the tools that show something to the user. */
+/** Implements tools that show something to the user. */
 import * as z from "zod";
 import { Refusal } from "../../base/refusal.ts";
 import { count, cutOff, oneLine } from "../format.ts";
