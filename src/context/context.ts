@@ -1,4 +1,4 @@
-/** Builds the context for CLIs from Neovim's snapshots, after checking each file on disk. */
+/** Builds the context for CLIs (open files, cursor and selection) from Neovim's snapshots. Checks each file on disk. */
 import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { type IdeContext, MAX_OPEN_FILES } from "../contract/companion.ts";
@@ -10,33 +10,33 @@ import { createFileWatch } from "../system/file-watch.ts";
 import { type Active, type OpenBuffer, openFiles } from "./files-within-limits.ts";
 
 /**
- * Maximum number of watched files. It is higher than the maximum of listed files, because missing files are watched,
- * too, in case they are created.
+ * Maximum number of watched files. Higher than the maximum number of listed files: missing files are watched, too,
+ * because they may be created later.
  */
 const MAX_WATCHED_FILES = 3 * MAX_OPEN_FILES;
 
-/** Maximum number of problems in the status. The log has all of them. */
+/** Maximum number of problems in the status. The log contains all problems. */
 const MAX_PROBLEMS = 5;
 
 export interface Context {
-  /** @returns the new context, or `undefined` if nothing has changed */
+  /** Applies a snapshot. @returns the new context; undefined if the context has not changed */
   apply(snapshot: Snapshot): IdeContext | undefined;
   current(): IdeContext;
-  /** Returns the place of the selected text in the active file. */
+  /** Returns the position of the selected text in the active file. */
   selected(): SelectedRange | undefined;
-  /** Returns which files are shared and which are withheld, to show this to the user. */
+  /** Returns the shared and withheld files, for display to the user. */
   shared(): Shared;
   /** Stops watching the disk until the next snapshot. Idempotent. */
   close(): void;
 }
 
 interface ContextOptions {
-  /** Called when the context changed because a file was created or deleted. */
+  /** Called when the creation or deletion of a file has changed the context. */
   changed?: () => void;
   report?: FilesOptions["report"];
 }
 
-/** An empty context, which clears the previous one in the CLI. */
+/** An empty context. It clears the previous context in the CLI. */
 const EMPTY: IdeContext = { workspaceState: { openFiles: [] } };
 
 export function createContext({ changed = () => {}, report }: ContextOptions = {}): Context {
@@ -44,9 +44,9 @@ export function createContext({ changed = () => {}, report }: ContextOptions = {
   const started = Date.now();
   let current = EMPTY;
   let selected: SelectedRange | undefined;
-  /** The last active file that exists on disk. A new, unwritten file does not replace it. */
+  /** Last active file that exists on disk. A new file does not replace it before the first write. */
   let active: Active | undefined;
-  /** The path of the active file if it must not be shared. */
+  /** Path of the active file if the file must not be shared. */
   let excluded: string | undefined;
   const lookAgain = () => {
     if (refresh()) changed();
@@ -54,7 +54,7 @@ export function createContext({ changed = () => {}, report }: ContextOptions = {
   const watch = createFileWatch(lookAgain);
   const files = createFiles({ report, answered: lookAgain });
 
-  /** Updates the active file. @returns its path if the file must not be shared */
+  /** Updates the active file. @returns the path of the file if the file must not be shared */
   function chooseActive(verdictOf: SharingSnapshot): string | undefined {
     const wanted = buffers.active();
     const path = wanted && buffers.path(wanted.bufnr);
@@ -64,7 +64,7 @@ export function createContext({ changed = () => {}, report }: ContextOptions = {
     return verdict === "excluded" ? path : undefined;
   }
 
-  /** Chooses the most recently focused files that may be shared, and watches them. */
+  /** Returns the most recently focused files that may be shared, and watches files for changes. */
   function chooseFiles(verdictOf: SharingSnapshot): OpenBuffer[] {
     const chosen: OpenBuffer[] = [];
     const watched: string[] = [];
@@ -132,17 +132,20 @@ export function createContext({ changed = () => {}, report }: ContextOptions = {
 
 interface OpenBuffers {
   add(snapshot: Snapshot): void;
-  /** All file buffers, the last focused first. Buffers that never had the focus come last, sorted by number. */
+  /**
+   * Returns all file buffers, most recently focused first. Buffers that never had the focus come last, by buffer
+   * number.
+   */
   all(): readonly OpenBuffer[];
   path(bufnr: number): string | undefined;
-  /** The file buffer that was focused last. */
+  /** Returns the file buffer that had the focus last. */
   active(): Active | undefined;
   sharing(): Sharing;
 }
 
 /**
- * Maximum number of stored focus times. The context needs only thirty. Without a limit, the times of terminals and
- * other buffers without a file would pile up, because Neovim does not report the deletion of these buffers.
+ * Maximum number of stored focus times. The context needs only thirty. Neovim does not report the deletion of terminals
+ * and other buffers without a file, so the number of their focus times would grow without a limit.
  */
 const MAX_FOCUS_TIMES = 1_000;
 
@@ -150,13 +153,13 @@ type Sharing = NonNullable<Snapshot["sharing"]>;
 
 const DEFAULT_SHARING: Sharing = { paused: false, exclude: [] };
 
-/** Collects buffers and focus times from snapshots, without looking at the disk. */
+/** Collects buffers and focus times from snapshots. Does not read the disk. */
 export function createOpenBuffers(): OpenBuffers {
   const paths = new Map<number, string>();
   let focused = new Map<number, number>();
   let active: Active | undefined;
   let sharing = DEFAULT_SHARING;
-  /** Cached order, which stays valid while only the cursor moves. */
+  /** Cached order of the buffers. Cursor movements do not change this order. */
   let sorted: OpenBuffer[] | undefined;
 
   function sort(): OpenBuffer[] {
@@ -165,8 +168,8 @@ export function createOpenBuffers(): OpenBuffers {
   }
 
   /**
-   * Drops the oldest focus times. Waits until there are twice as many as allowed, because sorting them each time would
-   * be slow.
+   * Drops the oldest focus times. Waits until there are twice as many as allowed, because sorting after each snapshot
+   * would be slow.
    */
   function forgetOldest(): void {
     if (focused.size < 2 * MAX_FOCUS_TIMES) return;

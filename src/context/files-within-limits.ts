@@ -11,11 +11,11 @@ export interface OpenBuffer {
   focused: number | undefined;
 }
 
-/** Maximum length of a grapheme cluster, which users see as one character (UTF-16 units). */
+/** Maximum length of a character as the user sees it, that is, of a grapheme cluster (UTF-16 units). */
 const MAX_CHARACTER_LENGTH = 256;
 
 /**
- * Converts buffers to files, newest first. CLIs sort files by timestamp, so each timestamp must be different.
+ * Converts buffers to files, newest first. Each timestamp must be different, because CLIs sort files by timestamp.
  * @param started timestamp for files that never had the focus (Unix milliseconds)
  */
 export function openFiles(
@@ -39,15 +39,15 @@ export function openFiles(
   });
 }
 
-/** Truncates a selection to the CLI's limit, never within a character. */
+/** Truncates a selection to the CLI's limit. Never cuts through a character. */
 function cutSelection(selection: string): string {
-  // Replaces lone surrogates, which may come from invalid UTF-8, because UTF-8 cannot encode them.
+  // Replaces lone surrogates, because UTF-8 cannot encode them. Invalid UTF-8 in a file can lead to such surrogates.
   return limit(selection, MAX_SELECTED_TEXT).replace(/\p{Surrogate}/gu, "\uFFFD");
 }
 
 function limit(text: string, units: number): string {
   if (text.length <= units) return text;
-  // A line break always ends a character, so segmenting can start there.
+  // Starts after a line break if possible, because a line break always ends a grapheme cluster.
   const from = Math.max(text.lastIndexOf("\n", units - 1) + 1, units - MAX_CHARACTER_LENGTH);
   let end = from;
   for (const { segment, index } of new Intl.Segmenter().segment(

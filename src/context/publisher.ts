@@ -1,4 +1,7 @@
-/** Sends the editor's context to every connected CLI: from a snapshot to `ide/contextUpdate`. */
+/**
+ * Sends the context (open files, cursor and selection) to every connected CLI. Converts Neovim's snapshots to
+ * notifications `ide/contextUpdate`.
+ */
 import { isDeepStrictEqual } from "node:util";
 import type { Log } from "../base/log.ts";
 import { IdeContext } from "../contract/companion.ts";
@@ -10,9 +13,9 @@ import { createContext } from "./context.ts";
 import { SUBSCRIPTION } from "./snapshot-subscription.ts";
 
 interface ContextPublisher {
-  /** Called when a client has connected. Sends it the context, at once or as soon as the first snapshot is complete. */
+  /** Called when a client has connected. Sends the context to the client as soon as the first snapshot is complete. */
   connected(client: Client): void;
-  /** Called when a client has disconnected. Unsubscribes from Neovim after the last client. */
+  /** Called when a client has disconnected. After the last client, tells Neovim to stop sending snapshots. */
   disconnected(): void;
   snapshot(snapshot: Snapshot): void;
 }
@@ -21,7 +24,7 @@ interface ContextPublisherOptions {
   bridge: Bridge;
   log: Log;
   clients: Pick<ClientList, "connected">;
-  /** Called when the shared files have changed. */
+  /** Called when the list of shared files has changed. */
   shared: (shared: Shared | undefined) => void;
 }
 
@@ -31,10 +34,10 @@ export function createContextPublisher(options: ContextPublisherOptions): Contex
     changed: () => publish(() => true),
     report: ({ file, reason }) => log.warn(`${file} ${reason}: nothing in its folder is shared`),
   });
-  /** Clients that have not received a context since they connected. */
+  /** Ids of connected clients that have not received a context yet. */
   const waiting = new Set<string>();
   let subscribed = false;
-  /** Whether the first snapshot of this subscription is complete. */
+  /** True if the first snapshot of the current subscription is complete. */
   let ready = false;
   let shared: Shared | undefined;
 
@@ -54,8 +57,8 @@ export function createContextPublisher(options: ContextPublisherOptions): Contex
   function send(to: readonly Client[]): void {
     if (to.length === 0) return;
     const current = IdeContext.safeParse(context.current());
-    // Sends nothing, so that the CLI keeps the previous context. A message that the CLI's schema refuses would
-    // disconnect the CLI for good.
+    // The CLI would disconnect for good after a message that its schema refuses. Sends nothing, so that the CLI keeps
+    // the previous context.
     if (!current.success) {
       log.error("a context was not sent:", current.error.issues);
       return;
@@ -85,7 +88,7 @@ export function createContextPublisher(options: ContextPublisherOptions): Contex
       bridge.tell("context_unsubscribe", {});
     },
     snapshot(snapshot) {
-      // A snapshot that arrives after the last client left must not start watching files.
+      // A snapshot may arrive after the last client has disconnected. It must not start watching files.
       if (!subscribed) return;
       const changed = context.apply(snapshot);
       if (snapshot.more) return;

@@ -1,9 +1,9 @@
-/** Defines which events and limits Neovim uses for snapshots while a CLI is connected. */
+/** Defines when Neovim sends snapshots while a CLI is connected, and how large they may be. */
 import { MAX_SELECTED_TEXT } from "../contract/companion.ts";
 import type { Calls } from "../contract/neovim.ts";
 
 export const SUBSCRIPTION: Calls["context_subscribe"] = {
-  /** Events that may change the context. Focus changes are not listed, because they are always recorded. */
+  /** Events that may change the context. Focus events are missing here, because Neovim always records the focus. */
   events: [
     "BufAdd",
     "BufDelete",
@@ -19,11 +19,11 @@ export const SUBSCRIPTION: Calls["context_subscribe"] = {
     "ShellCmdPost",
     "TextChangedP",
   ],
-  /** Debounce recommended by the companion specification (milliseconds). */
+  /** Debounce time, as recommended by the companion specification (milliseconds). */
   debounce: 50,
   /**
-   * Maximum delay while the cursor keeps moving (milliseconds). With the time for reading and sending, the context
-   * arrives within 250 ms.
+   * Maximum delay while the cursor keeps moving (milliseconds). Including the time for reading and sending, the context
+   * then arrives within 250 ms.
    */
   maxWait: 240,
   maxSelection: MAX_SELECTED_TEXT,
