@@ -1,7 +1,7 @@
 /**
- * Accepts the WebSockets of Claude Code and of other CLIs with the same protocol, and keeps their sessions. A CLI finds
- * the port and the token in its lock file, which src/discovery writes. The protocol has no specification; this is the
- * protocol of Claude Code 2.1.330.
+ * Accepts WebSockets of Claude Code, and of other CLIs with the same protocol. Keeps their sessions. A CLI finds the
+ * port and the token in the lock file that src/discovery writes. The protocol has no specification. The facts here are
+ * from Claude Code 2.1.330.
  */
 import type { EventEmitter } from "node:events";
 import { type IncomingMessage, STATUS_CODES } from "node:http";
@@ -16,9 +16,9 @@ import type { SocketServer, SocketServerOptions } from "./server.ts";
 type SocketEndpoint = ClientList & SocketRoute;
 
 interface SocketEndpointOptions extends SocketServerOptions {
-  /** Port and tokens. Each token has the name of a profile. */
+  /** Port and tokens. Each token has the name of a CLI profile. */
   address: Address;
-  /** Maximum number of connections. More clients are refused. */
+  /** Maximum number of connections. Further clients are refused. */
   maxSessions: number;
   events: EventEmitter<ClientEvents>;
 }
@@ -26,7 +26,7 @@ interface SocketEndpointOptions extends SocketServerOptions {
 export function createSocketEndpoint(options: SocketEndpointOptions): SocketEndpoint {
   const { address, maxSessions, log, events } = options;
   const sessions = new Map<string, Client>();
-  /** Number of open connections, including those before the `initialize` request. */
+  /** Number of open connections. Includes clients that have not sent the `initialize` request yet. */
   let open = 0;
   let isClosed = false;
   let server: SocketServer | undefined;
@@ -85,8 +85,8 @@ export function createSocketEndpoint(options: SocketEndpointOptions): SocketEndp
 }
 
 /**
- * Checks the request for a WebSocket, before the server is loaded: host, origin, path and token.
- * @returns the name of the request's token, or the reason why the request is refused
+ * Checks host, origin, path and token of a request for a WebSocket, before the server is loaded.
+ * @returns the name of the request's token, or the reason for a refusal
  */
 function judge(
   { method, url, headers }: IncomingMessage,
@@ -103,7 +103,7 @@ function judge(
   return { credential };
 }
 
-/** Answers a refused request, and closes its connection. */
+/** Answers a refused request. Closes the connection. */
 function refuse(socket: Duplex, status: number, problem: string): void {
   const lines = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,

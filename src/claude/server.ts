@@ -1,4 +1,4 @@
-/** Opens WebSockets and serves each one. Loaded when the first client connects. */
+/** Serves WebSockets. This module is loaded when the first client connects. */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
@@ -13,7 +13,7 @@ export interface SocketServerOptions {
   log: Log;
   /** Maximum length of a message (bytes). */
   maxMessage: number;
-  /** Finds out which CLI a client is. @param client name that the client reports */
+  /** Determines the CLI of a client. @param client name that the client reports */
   identify(credential: string, client: string): Identity;
   reviewsOf(client: Client): ClientReviews;
   diagnose: Diagnose;
@@ -21,7 +21,7 @@ export interface SocketServerOptions {
 }
 
 export interface SocketServer {
-  /** Completes the handshake, and serves the connection. */
+  /** Completes the WebSocket handshake, and serves the connection. */
   open(
     request: IncomingMessage,
     socket: Duplex,
@@ -33,10 +33,10 @@ export interface SocketServer {
   close(): void;
 }
 
-/** Subprotocol that the client requires. */
+/** WebSocket subprotocol that the client requires. */
 const SUBPROTOCOL = "mcp";
 
-/** Timeout for a client to confirm the end of its connection. */
+/** Time for a client to confirm the end of its connection. */
 const CLOSE_TIMEOUT_MS = 500;
 
 export function createSocketServer(options: SocketServerOptions): SocketServer {

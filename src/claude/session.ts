@@ -1,4 +1,4 @@
-/** Runs the session of one CLI on a WebSocket: its MCP server, its messages, and the detection of dead connections. */
+/** Runs the session of one CLI on a WebSocket. Serves MCP, sends notifications, and detects dead connections. */
 import { isDeepStrictEqual } from "node:util";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
@@ -16,7 +16,7 @@ export interface Times {
   start: number;
   /** Delay from `initialize` to the first notification. Claude Code 2.1.330 loses earlier notifications. */
   settle: number;
-  /** Interval between two pings. A connection is closed if the last ping was not answered. */
+  /** Interval between two pings. The connection is closed if the client has not answered the last ping. */
   ping: number;
 }
 
@@ -25,7 +25,7 @@ const TIMES: Times = { start: 10_000, settle: 600, ping: 30_000 };
 export interface Identity {
   /** Name of the CLI's profile. */
   readonly cli: string;
-  /** Whether the CLI inserts references into its own prompt. */
+  /** True if the CLI inserts file references into its own prompt. */
   readonly mentions: boolean;
 }
 
@@ -33,21 +33,20 @@ interface SocketSessionOptions {
   id: string;
   socket: WebSocket;
   ports: Client["ports"];
-  /** Name of the token that opened the connection. */
+  /** Name of the token with which the client opened the connection. */
   credential: string;
   version: string;
   log: Log;
   /**
    * Registers the tools.
-   * @param sent resolves with true when the answer to a request was sent, or with false if the connection was lost
-   * first
+   * @param sent resolves when the answer to a request was sent (true), or when the connection was lost before (false)
    */
   register(server: McpServer, client: Client, sent: (request: RequestId) => Promise<boolean>): Tools;
-  /** Finds out which CLI the client is. @param client name that the client reports */
+  /** Determines the CLI of a client. @param client name that the client reports */
   identify(client: string): Identity;
   /** Called after the client's `initialize` request. */
   connected(session: Client): void;
-  /** Called when the connection is lost, if `connected` was called. */
+  /** Called when a connection is lost for which `connected` was called. */
   ended(session: Client): void;
   times?: Times;
 }
@@ -60,10 +59,10 @@ export async function openSession(options: SocketSessionOptions): Promise<Client
   let identity: Identity | undefined;
   let isConnected = false;
   let isSettled = false;
-  /** `context`: the newest context. `shown`: the selection that was sent last. */
+  /** `context`: the latest context. `shown`: the selection that was sent last. */
   let context: SharedContext | undefined;
   let shown: SelectionChanged | undefined;
-  /** Functions to call once the answer to a request was sent, or cannot be sent any more. */
+  /** Functions to call when the answer to a request was sent, or can no longer be sent. */
   const awaited = new Map<RequestId, (isSent: boolean) => void>();
 
   const transport: Transport = {
@@ -90,10 +89,13 @@ export async function openSession(options: SocketSessionOptions): Promise<Client
   const canSend = () => isSettled && socket.readyState === socket.OPEN;
 
   function notify(method: string, params: Record<string, unknown>): void {
-    transport.send({ jsonrpc: "2.0", method, params }).catch(() => {}); // the "close" event follows
+    transport.send({ jsonrpc: "2.0", method, params }).catch(() => {}); // a "close" event reports a failure
   }
 
-  /** Sends the newest context, unless the client already has it or is still reading earlier messages. */
+  /**
+   * Sends the latest context. Sends nothing if the client already has this context, or has not read all earlier
+   * messages.
+   */
   function showContext(): void {
     if (!canSend() || !context || socket.bufferedAmount > 0) return;
     const next = selectionOf(context);
@@ -119,7 +121,7 @@ export async function openSession(options: SocketSessionOptions): Promise<Client
     .on("error", ({ message }) => log.debug(`socket ${id.slice(0, 8)}: ${message.split(":", 1)[0]}`))
     .on("message", (data, isBinary) => {
       isAlive = true;
-      if (socket.readyState !== socket.OPEN) return; // after an invalid message
+      if (socket.readyState !== socket.OPEN) return; // the connection is being closed after an invalid message
       if (isBinary) return socket.close(1003, "text is expected");
       const message = parse(String(data));
       if (message) transport.onmessage?.(message);
@@ -132,7 +134,7 @@ export async function openSession(options: SocketSessionOptions): Promise<Client
       isConnected = isSettled = false;
       for (const request of [...awaited.keys()]) reportSent(request, false);
       if (wasConnected) options.ended(session);
-      transport.onclose?.(); // aborts the waiting calls; `ended` has closed their reviews
+      transport.onclose?.(); // aborts pending calls; `ended` has already closed their reviews
     });
 
   const session: Client = {
@@ -175,7 +177,7 @@ export async function openSession(options: SocketSessionOptions): Promise<Client
   return session;
 }
 
-/** Parses a text as one message with a short id. @returns undefined for any other text */
+/** Parses a text as a JSON-RPC message. @returns undefined for an invalid message, or a message with a long id */
 function parse(text: string) {
   try {
     const message: unknown = JSON.parse(text);
@@ -185,13 +187,13 @@ function parse(text: string) {
   }
 }
 
-/** 0-based, characters in UTF-16 units. */
+/** Position in a file. Both numbers are 0-based. `character` counts UTF-16 units. */
 interface Position {
   line: number;
   character: number;
 }
 
-/** An empty path clears the CLI's last selection. */
+/** Parameters of `selection_changed`. An empty path clears the CLI's last selection. */
 interface SelectionChanged {
   text: string;
   filePath: string;
@@ -201,12 +203,11 @@ interface SelectionChanged {
 
 const zeroBased = ({ line, character }: Position): Position => ({ line: line - 1, character: character - 1 });
 
-/** Converts the context to `selection_changed`, which names only the active file. */
+/** Converts the context to the parameters of `selection_changed`. The message names only the active file. */
 function selectionOf({ context, selected }: Pick<SharedContext, "context" | "selected">): SelectionChanged {
   const file = context.workspaceState?.openFiles?.find(({ isActive }) => isActive);
   const { path = "", selectedText: text = "" } = file ?? {};
-  // Without a selection, the CLI uses only the path. A constant position then avoids a message for each cursor
-  // movement.
+  // Without a selection, the CLI uses only the path. A constant position then saves a message for each cursor movement.
   const range =
     text !== "" && selected ? selected : { start: { line: 1, character: 1 }, end: { line: 1, character: 1 } };
   const selection = { start: zeroBased(range.start), end: zeroBased(range.end), isEmpty: text === "" };

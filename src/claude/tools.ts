@@ -1,4 +1,4 @@
-/** Registers the tools for reviews and diagnostics. The CLI itself calls them, not its model. */
+/** Registers the MCP tools for reviews and diagnostics. The CLI itself calls these tools, not its model. */
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { CallToolResult, RequestId } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
@@ -8,42 +8,46 @@ import type { Diagnostic } from "../contract/questions.ts";
 import type { Decision } from "../http/client.ts";
 import { hashOfPlain, readDiskText } from "../system/disk-text.ts";
 
-/** The reviews of one client. The name of a review is the `tab_name` of the protocol. */
+/** Reviews of one client. The protocol calls the name of a review `tab_name`. */
 interface Reviews {
-  /** Shows the proposal. @throws {Refusal} if it cannot be shown */
+  /** Shows a proposed text for a file. @throws {Refusal} if the text cannot be shown */
   openDiff(request: { filePath: string; newContent: string }, name: string): Promise<void>;
   /**
-   * Closes a review if it is open. `reason`: the user has answered in the CLI's terminal, or the CLI has cancelled the
-   * review.
+   * Closes an open review.
+   * @param reason `answered`: the user has answered in the CLI's terminal; `cancelled`: the CLI has cancelled the
+   * review
    */
   dismiss(name: string, reason: "answered" | "cancelled"): Promise<void>;
-  /** Closes all open reviews of this client, because the user has answered in its terminal. @returns their number */
+  /**
+   * Closes all open reviews of this client, because the user has answered in the CLI's terminal. @returns the number of
+   * reviews
+   */
   dismissAll(): Promise<number>;
 }
 
-/** @param path a file; undefined for all files that may be shared */
+/** Returns diagnostics. @param path a file; undefined for all files that may be shared */
 export type Diagnose = (path: string | undefined) => Promise<readonly Diagnostic[]>;
 
-/** The reviews of one client, and functions that the tools call in special cases. */
+/** Reviews of one client, and callbacks for special cases. */
 export interface ClientReviews {
   readonly reviews: Reviews;
-  /** Called when the user has accepted a proposal that is equal to the file. The CLI treats this as a rejection. */
+  /** Called when the user has accepted a text that is equal to the file. The CLI treats this as a rejection. */
   unchanged(filePath: string): void;
-  /** Called when a proposal cannot be shown. The CLI then asks in its terminal, but shows no diff there. */
+  /** Called when a proposed text cannot be shown. The CLI then asks in its terminal, without showing a diff. */
   refused(filePath: string, reason: string): void;
-  /** Called when the user has answered the CLI's own question instead of the review. */
+  /** Called when the user has answered in the CLI's terminal instead of the review. */
   answered(): void;
 }
 
 interface ToolsOptions extends ClientReviews {
   diagnose: Diagnose;
   log: Log;
-  /** Resolves when the answer to a request was sent. @returns false if the connection was lost first */
+  /** Resolves with true when the answer to a request was sent, or with false if the connection was lost before. */
   sent(request: RequestId): Promise<boolean>;
 }
 
 export interface Tools {
-  /** Answers the call that waits for a decision. @returns false if no call waits, or its answer was not sent */
+  /** Answers the call that waits for a decision. @returns false if no call waits, or if the answer could not be sent */
   decide(decision: Decision): Promise<boolean>;
 }
 
@@ -54,7 +58,7 @@ interface Waiting {
   readonly answer: (result: CallToolResult) => void;
 }
 
-/** Maximum length of a review's name, which contains the path of the file (UTF-16 units). */
+/** Maximum length of a review's name (UTF-16 units). The name contains the path of the file. */
 const MAX_TAB_NAME_LENGTH = 1_024;
 
 const SEVERITIES = ["Error", "Warning", "Info", "Hint"];
@@ -65,12 +69,14 @@ const result = (...texts: string[]): CallToolResult => ({
   content: texts.map((text) => ({ type: "text", text })),
 });
 
-/** The answer for a rejected or closed review. The CLI ignores this answer if the user has answered in its terminal. */
+/**
+ * Answer for a rejected or closed review. The CLI ignores this answer if the user has already answered in the terminal.
+ */
 const rejected = (name: string): CallToolResult => result("DIFF_REJECTED", name);
 
 export function registerTools(server: McpServer, options: ToolsOptions): Tools {
   const { reviews, diagnose, log, sent, unchanged, refused, answered } = options;
-  /** Calls that wait for a decision, by name of the review. */
+  /** Pending calls of `openDiff` that wait for a decision, by name of the review. */
   const waiting = new Map<string, Waiting>();
 
   function settle(name: string, outcome: CallToolResult): Waiting | undefined {
@@ -86,11 +92,11 @@ export function registerTools(server: McpServer, options: ToolsOptions): Tools {
     name: string,
     { requestId: request, signal }: { requestId: RequestId; signal: AbortSignal },
   ) {
-    settle(name, rejected(name)); // the new proposal replaces an open one with this name
+    settle(name, rejected(name)); // a new text replaces the open review with this name
     const outcome = new Promise<CallToolResult>((answer) => {
       waiting.set(name, { request, original: originalOf(filePath), answer });
     });
-    /** Removes this call. @returns false if a later call with this name has replaced it */
+    /** Removes this call from `waiting`. @returns false if a later call with the same name has replaced this call */
     const withdraw = () => waiting.get(name)?.request === request && waiting.delete(name);
     try {
       await reviews.openDiff({ filePath, newContent }, name);
@@ -164,13 +170,13 @@ export function registerTools(server: McpServer, options: ToolsOptions): Tools {
   };
 }
 
-/** Reads the file's text when the review opens. A missing file counts as empty. */
+/** Returns the hash of the file's text. A missing file counts as empty. */
 async function originalOf(filePath: string): Promise<string> {
   const { bytes } = await readDiskText(filePath);
   return hashOfPlain(bytes ?? "");
 }
 
-/** Groups diagnostics by file. Paths are not percent-encoded: the CLI does not encode them in its own URIs, either. */
+/** Groups diagnostics by file. Does not percent-encode paths, because the CLI does not encode paths in its URIs. */
 function byFile(found: readonly Diagnostic[]) {
   const files = new Map<string, object[]>();
   for (const { path, line, character, severity, message, source, code } of found) {
