@@ -1,6 +1,6 @@
 /**
  * Reads discovery files, and chooses an editor as a CLI does (Gemini CLI 0.61.0, `getConnectionConfigFromFile`). The
- * doctor and the stdio server use this to find the editor of a CLI.
+ * doctor and dist/neovim.cjs use this to find the editor of a CLI.
  */
 import { readdirSync, realpathSync } from "node:fs";
 import { basename, delimiter, dirname, join, resolve } from "node:path";
@@ -13,28 +13,31 @@ import type { ProcessTable, System, Variables } from "../system/system.ts";
 import { expand, readFileName } from "./discovery-paths.ts";
 import { GEMINI, type Profile } from "./profiles.ts";
 
-/** The content of a discovery file. A CLI accepts any object, and checks a field only when it needs the field. */
+/** The content of a discovery file. A CLI accepts any object, and checks each field only when it needs the field. */
 const Announcement = z.object({
   port: z.union([z.number(), z.string()]).optional().catch(undefined),
   workspacePath: z.string().optional().catch(undefined),
   authToken: z.string().optional().catch(undefined),
-  /** Only in Qwen Code's files, whose names do not contain the process id. */
+  /** Process id of the editor. Only in Qwen Code's files: their names do not contain the process id. */
   ppid: z.number().optional().catch(undefined),
   ideInfo: z.object({ name: z.string(), displayName: z.string() }).optional().catch(undefined),
 });
 
-/** A discovery file. The process id and port come from its name. */
+/** A discovery file. The process id and the port come from the name of the file. */
 export interface AnnouncedEditor extends Omit<SmallFile, "text"> {
   readonly path: string;
   readonly pid: number;
   readonly port: number;
-  /** Whether the process exists. */
+  /** Whether the process of the editor exists. */
   readonly isAlive: boolean;
-  /** Undefined if CLIs cannot parse the file. */
+  /** Content of the discovery file; undefined if CLIs cannot parse the file. */
   readonly content: z.infer<typeof Announcement> | undefined;
 }
 
-/** Reads all discovery files for CLIs of a profile. The order is undefined. @param temporary the temporary directory */
+/**
+ * Reads all discovery files for the CLIs of a profile, in no particular order.
+ * @param temporary the temporary directory
+ */
 export function announcedEditors(
   temporary: string,
   profile: Pick<Profile, "directory" | "file"> = GEMINI,
@@ -54,9 +57,9 @@ export function announcedEditors(
 }
 
 /**
- * Chooses an editor as a CLI does. The CLI connects to this editor. If that fails, the CLI names the editor in its
- * error message.
- * @param cli `idePid`: the process that the CLI takes for its editor. `port`: the port in the CLI's environment.
+ * Chooses an editor as a CLI does: the CLI connects to this editor, or names it in an error message if the connection
+ * fails.
+ * @param cli `idePid`: the process id that the CLI takes for its editor. `port`: the port in the CLI's environment
  */
 export function chooseEditor(
   editors: readonly AnnouncedEditor[],
@@ -71,7 +74,10 @@ export function chooseEditor(
   return named ?? candidates[0];
 }
 
-/** Finds the editor that a CLI chooses. @param idePid see {@link idePidOf} */
+/**
+ * Finds the editor that a CLI would choose.
+ * @param idePid process id that the CLI takes for its editor, see {@link idePidOf}
+ */
 export function findEditor(
   { env, cwd }: { env: Variables; cwd: string },
   idePid: number,
@@ -80,13 +86,16 @@ export function findEditor(
   return chooseEditor(announcedEditors(platform.temporaryDirectory(env)), { idePid, cwd, port });
 }
 
-/** Returns the process that a CLI takes for its editor: the one that its environment names, otherwise an ancestor. */
+/**
+ * Returns the process id that a CLI takes for its editor: the id in the CLI's environment, otherwise an ancestor of the
+ * CLI.
+ */
 export function idePidOf({ pid, env }: { pid: number; env: Variables }, table: ProcessTable): number {
   const named = Number.parseInt(env["GEMINI_CLI_IDE_PID"] ?? "", 10);
   return named > 0 ? named : platform.editorProcess(table, pid);
 }
 
-/** Whether a directory is in one of the roots of a `workspacePath`. Compares paths as a CLI does. */
+/** Whether a directory is inside one of the roots in a `workspacePath`. Compares paths as a CLI does. */
 export function contains(
   workspacePath: string | undefined,
   directory: string,
@@ -95,13 +104,13 @@ export function contains(
   return isWithin(workspacePath ? workspacePath.split(delimiter) : [], directory, system);
 }
 
-/** Whether a directory is in one of the roots. Compares paths as a CLI does. */
+/** Whether a directory is inside one of the roots. Compares paths as a CLI does. */
 export function isWithin(roots: readonly string[], directory: string, system: System = platform): boolean {
   const inner = realPath(directory);
   return roots.some((root) => system.isWithin(realPath(resolve(directory, root)), inner));
 }
 
-/** Decodes a path or `file://` URI as a CLI does, and resolves symbolic links. */
+/** Decodes a path or a `file://` URI as a CLI does, and resolves symbolic links. */
 function realPath(path: string): string {
   try {
     return realExisting(decodeURIComponent(path.startsWith("file://") ? fileURLToPath(path) : path));
@@ -120,12 +129,12 @@ export function realExisting(path: string): string {
   }
 }
 
-/** Lists the names in a directory. */
+/** Lists the names in a directory; none if the directory cannot be read. */
 export function list(directory: string): string[] {
   try {
     return readdirSync(directory);
   } catch {
-    return []; // no editor has created it yet
+    return []; // no editor has created the directory yet
   }
 }
 

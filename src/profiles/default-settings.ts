@@ -6,14 +6,18 @@ import { geminiHooks, quoted, qwenHooks } from "./hooks.ts";
 import type { Profile } from "./profiles.ts";
 import type { RawSettings } from "./settings.ts";
 
-/** Makes a CLI connect at its start, without asking the user. */
+/** Makes a CLI connect at its start without asking the user. */
 const CONNECT: RawSettings = { ide: { enabled: true, hasSeenNudge: true } };
 
-/** Functions that build the hooks for the default settings. Other CLIs do not read hooks from there. */
+/**
+ * Functions that build the hooks for the default settings, by kind of CLI. CLIs of other kinds do not read hooks from
+ * default settings.
+ */
 const HOOKS: Partial<Record<CliKind, typeof geminiHooks>> = { gemini: geminiHooks, qwen: qwenHooks };
 
 /**
- * @param hookScript the path of extension/hooks/hook.sh
+ * Builds the default settings of a CLI.
+ * @param hookScript path of extension/hooks/hook.sh
  * @param trust whether the model may call read-only tools without asking
  */
 export function defaultSettings(
@@ -23,15 +27,15 @@ export function defaultSettings(
 ): RawSettings[] {
   const hooks = HOOKS[profile.like];
   const extension = dirname(dirname(hookScript));
-  // Without bash, there are no hooks: CLIs run hooks in bash, and would show an error for each.
+  // Omits the hooks if bash is missing. CLIs run hooks in bash, and would show an error for each hook.
   const parts = hooks && findProgram("bash", process.env) ? [hooks(quoted(hookScript))] : [];
   return [CONNECT, ...parts, editorSettings(profile, extension, trust)];
 }
 
 /**
- * Builds the settings by which a CLI finds the MCP server `neovim`. They contain variables, which the CLI expands, so
- * that no file contains the token.
- * @param extension the path of the folder extension/
+ * Builds the settings by which a CLI finds the MCP server `neovim`. They contain a variable in place of the token, and
+ * the CLI expands the variable. Therefore, no file contains the token.
+ * @param extension path of the folder extension/
  * @param trust whether the model may call read-only tools without asking
  */
 function editorSettings(

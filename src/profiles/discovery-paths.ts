@@ -10,7 +10,10 @@ import { findProgram } from "../system/program.ts";
 import type { System, Variables } from "../system/system.ts";
 import type { Profile } from "./profiles.ts";
 
-/** Expands a path for a program with this environment. A variable with a relative path makes the result relative. */
+/**
+ * Expands a path for a program with this environment. If a variable has a relative path as its value, the result is
+ * relative.
+ */
 export function expand(path: string, env: Variables = process.env, system: System = platform): string {
   const [, name = "", fallback = "", rest = ""] = /^\$\{(\w+):-(.*)\}(\/[^{}]*)$/.exec(path) ?? [];
   if (name !== "") return join(expand(env[name] || fallback, env, system), rest);
@@ -28,12 +31,12 @@ export function directoryOf({ directory }: Pick<Profile, "directory">, env?: Var
 }
 
 /**
- * Whether to publish discovery files for a profile. Does not do so if the CLI is not installed and the files would
- * create its directory in the user's home.
+ * Whether to publish discovery files for a profile. The files of a CLI that is not installed must not create the CLI's
+ * directory in the user's home.
  */
 export function isActive(profile: Profile): boolean {
-  // For a CLI with lock files, checks the settings directory instead, because another CLI may have created the
-  // directory of the lock files.
+  // For a CLI with lock files, checks the settings directory instead: another CLI may have created the directory of the
+  // lock files.
   const own = profile.socket ? expand(profile.settings.files[0] ?? "") : directoryOf(profile);
   return (
     profile.directory.startsWith("{tmp}") ||
@@ -47,7 +50,10 @@ export function fileName({ file }: Profile, pid: number, port: number): string {
   return file.replace("{pid}", String(pid)).replace("{port}", String(port));
 }
 
-/** Returns the process id and port in the name of a discovery file. Undefined if CLIs ignore files with such a name. */
+/**
+ * Returns the process id and the port in the name of a discovery file. Returns undefined if CLIs ignore files with such
+ * a name.
+ */
 export function readFileName(
   { file }: Pick<Profile, "file">,
   name: string,

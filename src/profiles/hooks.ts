@@ -1,19 +1,22 @@
 /** Builds the hooks for the settings of CLIs. All hooks run the same script, which does nothing outside Neovim. */
 import type { RawSettings } from "./settings.ts";
 
-/** Timeout of a hook. The script itself gives up earlier. */
+/** Timeout of a hook (ms). The script itself stops earlier. */
 const TIMEOUT_MS = 5_000;
 
-/** Tools that write files. Their hooks let the bridge read the files before the CLI runs the tool. */
+/** Tools that write files. Before the CLI runs such a tool, its hook lets the bridge read the files. */
 const WRITING_TOOLS = "^(write_file|replace|edit|run_shell_command)$";
 
-/** Tools that may ask the user first. Read-only tools are left out, because a hook would delay them. */
+/** Tools for which the CLI may ask the user. Read-only tools are not in the list, because a hook would delay them. */
 const ASKING_TOOLS = "^(write_file|replace|edit|run_shell_command|web_fetch|mcp_.*)$";
 
-/** Events whose hooks wait for the bridge's answer. All other hooks get the argument `notice`, and do not wait. */
+/**
+ * Events for which the CLI waits for the bridge's answer. The hooks of all other events get the argument `notice`, and
+ * do not wait.
+ */
 const BLOCKING_EVENTS = ["BeforeAgent", "BeforeTool", "UserPromptSubmit", "PreToolUse"];
 
-/** Events of Gemini CLI, with their matchers. */
+/** Events of Gemini CLI, with their tool patterns. */
 const GEMINI = {
   SessionStart: undefined,
   BeforeAgent: undefined,
@@ -38,8 +41,8 @@ const QWEN = {
 };
 
 /**
- * Tools with a hook before each call. MCP tools are left out, because Claude Code waits for every hook. The server
- * `neovim` sees the calls of its own tools without hooks.
+ * Tools with a hook before each call. MCP tools are not in the list, because Claude Code waits for every hook. The
+ * server `neovim` sees calls of its own tools without hooks.
  */
 const CLAUDE_TOOLS = "Edit|MultiEdit|Write|NotebookEdit|Bash";
 const CLAUDE = {
@@ -52,15 +55,21 @@ const CLAUDE = {
   SessionEnd: undefined,
 };
 
-/** @param script the path of extension/hooks/hook.sh, quoted for bash */
+/**
+ * Builds the hooks of Gemini CLI.
+ * @param script path of extension/hooks/hook.sh, quoted for bash
+ */
 export const geminiHooks = (script: string): RawSettings => settings(GEMINI, script, "GEMINI_CLI_IDE");
 
-/** @param script as for Gemini CLI */
+/**
+ * Builds the hooks of Qwen Code.
+ * @param script path of extension/hooks/hook.sh, quoted for bash
+ */
 export const qwenHooks = (script: string): RawSettings => settings(QWEN, script, "QWEN_CODE_IDE");
 
 /**
- * Builds the hooks of Claude Code. Timeouts are in seconds. Hooks are started by the user's shell. `exec bash` replaces
- * that shell, so that the CLI is the parent process of the script.
+ * Builds the hooks of Claude Code. Its timeouts are in seconds. The user's shell starts the hooks. `exec bash` replaces
+ * this shell, so that the CLI is the parent process of the script.
  * @param prefix first part of the names of the variables with port and token
  */
 export function claudeHooks(script: string, prefix: string): RawSettings {
@@ -78,7 +87,7 @@ export function quoted(path: string): string {
 }
 
 function settings(events: Record<string, string | undefined>, script: string, prefix: string): RawSettings {
-  // Discards errors: if the script is missing, the CLI would show bash's message for each event.
+  // Discards error messages of bash. If the script is missing, the CLI would show such a message for each event.
   const entries = Object.entries(events).map(([event, matcher]) => {
     const command = `. ${script} ${prefix}${BLOCKING_EVENTS.includes(event) ? "" : " notice"} 2>/dev/null || :`;
     const hooks = [{ type: "command", name: "neovim", command, timeout: TIMEOUT_MS }];

@@ -1,13 +1,16 @@
 /**
- * Builds the arguments and variables by which `:Gemini` gives a CLI its hooks and the MCP server `neovim`. The CLI
- * merges them with the user's own settings; no file is written. The command line contains the name of a variable
- * instead of the token itself.
+ * Builds the arguments and variables of a CLI that `:Gemini` starts: through these, the CLI gets its hooks and the MCP
+ * server `neovim`. The CLI merges them with the user's own settings; no file is written. The command line contains the
+ * name of a variable instead of the token.
  */
 import { findProgram } from "../system/program.ts";
 import { claudeHooks, quoted } from "./hooks.ts";
 import type { Profile } from "./profiles.ts";
 
-/** @param hookScript the path of extension/hooks/hook.sh */
+/**
+ * Builds the arguments for a CLI that takes its configuration on the command line.
+ * @param hookScript path of extension/hooks/hook.sh
+ */
 export function launchArguments({ like, env }: Pick<Profile, "like" | "env">, hookScript: string): string[] {
   if (like !== "claude") return [];
   const neovim = {
@@ -25,8 +28,8 @@ export function launchArguments({ like, env }: Pick<Profile, "like" | "env">, ho
 }
 
 /**
- * Builds variables for a CLI that does not take its configuration as arguments. The user's own variables with these
- * names take precedence.
+ * Builds the environment variables for a CLI that does not take its configuration on the command line. The user's own
+ * variables with these names take precedence.
  */
 export function launchVariables({ like, env }: Pick<Profile, "like" | "env">): Record<string, string> {
   if (like !== "opencode") return {};
@@ -36,8 +39,8 @@ export function launchVariables({ like, env }: Pick<Profile, "like" | "env">): R
     headers: { Authorization: `Bearer {env:${env}AUTH_TOKEN}` },
   };
   return {
-    // Empty: if this variable named a port, opencode 1.18.33 would not read the lock file, and would therefore send no
-    // token.
+    // Empty on purpose: if this variable contained a port, opencode 1.18.33 would not read the lock file, and would
+    // send no token.
     CLAUDE_CODE_SSE_PORT: "",
     OPENCODE_CONFIG_CONTENT: JSON.stringify({ mcp: { neovim } }),
   };

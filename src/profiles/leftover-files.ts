@@ -3,18 +3,21 @@ import { connect } from "node:net";
 import { platform } from "../system/platform.ts";
 import { mayRun } from "../system/processes.ts";
 
-/** Timeout for a local port, which normally accepts or refuses at once. After a timeout, the port counts as used. */
+/**
+ * Timeout for connecting to a local port (ms). Normally, a local port accepts or refuses at once. After a timeout, the
+ * port counts as used.
+ */
 const CONNECT_TIMEOUT_MS = 500;
 
 /**
- * If a discovery file is younger than this, its editor counts as alive: src/discovery/keep-file.ts updates the files of
- * living editors more often.
+ * Maximum age of a discovery file whose editor counts as alive without further checks (ms). src/discovery/keep-file.ts
+ * updates the files of running editors more often.
  */
 const MAX_FILE_AGE_MS = 180_000;
 
 /**
- * Tolerance when a start time is compared with a file's date: start times are exact only to the second, and clocks
- * change.
+ * Tolerance for comparing a process's start time with a file's modification time (ms). Start times are exact only to
+ * the second, and clocks may be adjusted.
  */
 const START_TOLERANCE_MS = 5_000;
 
@@ -22,8 +25,8 @@ const START_TOLERANCE_MS = 5_000;
 const MAX_PID = 2 ** 22;
 
 /**
- * Whether the editor that wrote a discovery file has died.
- * @param pid undefined if the file does not name a process
+ * Whether the editor that wrote a discovery file has ended.
+ * @param pid process id in the file; undefined if the file contains none
  * @param date modification time of the file (Unix milliseconds)
  */
 export async function isLeftover(pid: number | undefined, port: number, date: number): Promise<boolean> {
@@ -31,11 +34,11 @@ export async function isLeftover(pid: number | undefined, port: number, date: nu
 }
 
 async function mayLive(pid: number | undefined, date: number): Promise<boolean> {
-  // Does not check the process if the file is fresh, because the process may be invisible: it may be in another PID
-  // namespace, such as a container's.
+  // Does not check the process if the file is fresh: the process may be in another PID namespace, such as a
+  // container's, and is then not visible.
   if ((pid ?? 0) <= MAX_PID && Math.abs(Date.now() - date) < MAX_FILE_AGE_MS) return true;
   if (pid === undefined || !mayRun(pid)) return false;
-  // If the process started after the file was written, it only reuses the process id.
+  // A process that started after the file was written has only reused the process id.
   const start = await platform.startOf(pid);
   return start === undefined || start <= date + START_TOLERANCE_MS;
 }

@@ -1,6 +1,6 @@
 /**
- * Reads the settings files of a CLI, in the order in which the CLI merges them (Gemini CLI 0.61.0, `loadSettings`; the
- * same in Qwen Code). Also reads files that the CLI ignores because the user does not trust their directory.
+ * Reads the settings files of a CLI, in the order in which the CLI merges them (Gemini CLI 0.61.0, `loadSettings`; Qwen
+ * Code does the same). Also reads files that the CLI ignores because the user does not trust their directory.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -19,17 +19,17 @@ export type RawSettings = z.infer<typeof RawSettings>;
 
 export interface SettingsFile {
   readonly path: string;
-  /** Empty if the file is missing or has a problem. */
+  /** Content of the file. Empty if the file is missing or has a problem. */
   readonly settings: RawSettings;
-  /** The problem with the file, worded to follow the path: "is not a JSON object". */
+  /** Problem with the file, as the end of a sentence that begins with the path: "is not a JSON object". */
   readonly problem?: string;
-  /** Whether the CLI ignores a file with this problem. If not, the CLI refuses to start. */
+  /** Whether the CLI ignores a file with this problem. Otherwise, the CLI refuses to start. */
   readonly isIgnored?: boolean;
 }
 
 /**
- * Reads the settings of a CLI with this environment in this directory. Does not expand variables in values.
- * @returns files with higher priority first
+ * Reads the settings of a CLI that runs with this environment in this directory. Does not expand variables in values.
+ * @returns the settings files, those with higher priority first
  */
 export function readSettings(
   { settings, defaults }: Pick<Profile, "settings" | "defaults">,
@@ -64,7 +64,7 @@ function at(value: unknown, [name, ...names]: readonly string[]): unknown {
   return group.success && Object.hasOwn(group.data, name) ? at(group.data[name], names) : undefined;
 }
 
-/** Reads one file, which may contain comments. A missing file counts as empty. */
+/** Reads one settings file, which may contain comments. A missing file counts as empty. */
 export function readSettingsFile(path: string): SettingsFile {
   try {
     const text = readSmallFile(path)?.text ?? "{}";
@@ -74,7 +74,7 @@ export function readSettingsFile(path: string): SettingsFile {
   }
 }
 
-/** Reads a system file. The CLI ignores such a file if anyone but root can change it. */
+/** Reads a system settings file. The CLI ignores such a file if any user but root can change it. */
 function readSecure(path: string): SettingsFile {
   const reason = existsSync(path) ? insecurity(path) : undefined;
   if (reason === undefined) return readSettingsFile(path);

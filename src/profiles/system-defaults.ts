@@ -1,7 +1,7 @@
 /**
- * Writes a system defaults file, which has the lowest priority of all settings, for the CLIs in Neovim's terminals. A
- * variable tells a CLI the path of the file (Gemini CLI's docs, reference/configuration.md). Values from the system's
- * own file replace ours. Since 0.60.0, Gemini CLI uses such a file only if nobody but root can change it.
+ * Writes a system defaults file for the CLIs in Neovim's terminals. This file has the lowest priority of all settings.
+ * A variable contains its path (Gemini CLI's docs, reference/configuration.md). Values in the machine's own system
+ * defaults take precedence. Since 0.60.0, Gemini CLI uses such a file only if nobody but root can change the file.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
@@ -14,19 +14,19 @@ import { type Profile, systemPaths } from "./profiles.ts";
 import { type RawSettings, readSettingsFile } from "./settings.ts";
 
 interface WrittenDefaults {
-  /** Path for the CLIs' environment; undefined if no file was written. */
+  /** Path of the file, for the CLIs' environment; undefined if no file was written. */
   readonly path?: string;
   /** Reason why no file was written, as a sentence. */
   readonly obstacle?: string;
-  /** Deletes the file. Synchronous, so that it also works in a signal handler. Idempotent. */
+  /** Deletes the file. Synchronous, so that a signal handler can call this. Idempotent. */
   remove(): void;
 }
 
 /**
- * Writes the file. Never throws: without the file, the CLI asks the user whether to connect.
- * @param directory absolute path for the file; created if missing
- * @param parts our settings, those with higher priority first
- * @param env Neovim's environment, which may contain the path of the system's own file
+ * Writes the system defaults file. Never throws: without the file, the CLI asks the user whether to connect.
+ * @param directory absolute path of the file's directory, which is created if it is missing
+ * @param parts the plugin's settings, those with higher priority first
+ * @param env Neovim's environment, which may contain the path of the machine's own system defaults
  */
 export function writeSystemDefaults(
   { name, defaults }: Pick<Profile, "name" | "defaults">,
@@ -34,7 +34,8 @@ export function writeSystemDefaults(
   parts: readonly RawSettings[],
   env: Variables,
 ): WrittenDefaults {
-  // Includes the host name, because machines and containers may share the home directory but not process ids.
+  // Includes the host name: machines and containers may share the home directory, but have different processes with the
+  // same id.
   const prefix = `system-defaults-${encodeURIComponent(hostname())}-`;
   const path = join(directory, `${prefix}${process.pid}-${name}.json`);
   const remove = () => unlink(path);
@@ -57,8 +58,9 @@ export function writeSystemDefaults(
 }
 
 /**
- * Reads the system's own file.
- * @throws {Refusal} if the CLI would ignore or reject that file: its content must not take effect through our file
+ * Reads the machine's own system defaults.
+ * @throws {Refusal} if the CLI would ignore or reject that file. Its content must not take effect through the plugin's
+ * file
  */
 function readSystem(path: string, check: (path: string) => void): RawSettings {
   if (!existsSync(path)) return {};
@@ -68,7 +70,7 @@ function readSystem(path: string, check: (path: string) => void): RawSettings {
   return settings;
 }
 
-/** @throws {Refusal} if the CLI would warn about the file and ignore it */
+/** @throws {Refusal} if the CLI would ignore the file, because a user other than root can change the file */
 function checkOwner(path: string): void {
   const reason = insecurity(path);
   if (reason !== undefined) throw new Refusal(`the CLI would ignore ${path}: ${reason}`);
@@ -82,7 +84,7 @@ function write(path: string, text: string): void {
   renameSync(draft, path);
 }
 
-/** Deletes the files that killed hosts on this machine have left. */
+/** Deletes the files of hosts on this machine that were killed. */
 function removeLeftovers(directory: string, prefix: string): void {
   for (const name of readdirSync(directory).filter((each) => each.startsWith(prefix))) {
     const pid = Number.parseInt(name.slice(prefix.length), 10);
@@ -94,11 +96,11 @@ function unlink(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // Already deleted, or never written.
+    // The file was already deleted, or never written.
   }
 }
 
-/** Merges two settings objects. `over` wins where both have a value. */
+/** Merges two settings objects. If both have a value for a key, the value in `over` wins. */
 function merge(under: RawSettings, over: RawSettings): RawSettings {
   const merged = Object.entries(over).map(([key, value]) => {
     const below = Object.hasOwn(under, key) ? under[key] : undefined;

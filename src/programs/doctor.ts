@@ -21,7 +21,10 @@ const USAGE = `usage: node doctor.cjs [pid]
 
 const Positionals = z.union([z.tuple([z.coerce.number().int().positive()]), z.tuple([])]);
 
-/** @throws if the command line does not match {@link USAGE} */
+/**
+ * Parses the command line.
+ * @throws if the command line does not match {@link USAGE}
+ */
 function readArguments() {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
@@ -30,7 +33,7 @@ function readArguments() {
   return { ...values, pid: Positionals.parse(positionals)[0] };
 }
 
-/** @returns the exit code: 1 if there is a problem */
+/** Runs the checks and prints the report. @returns the exit code: 1 if there is a problem */
 async function run({ list, json, neovim, pid }: ReturnType<typeof readArguments>): Promise<number> {
   const facts = neovim ? Facts.parse(JSON.parse(await text(process.stdin))) : undefined;
   const table = await platform.processes();

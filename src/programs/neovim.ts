@@ -1,8 +1,8 @@
 /**
  * Runs the MCP server `neovim` on standard input and output, for any MCP client: `node dist/neovim.cjs`. Forwards
- * requests to the Neovim that a CLI in this directory would find. If there is none, answers by itself. Must start fast,
- * because every client starts its own process of this program: loads only Node's own modules until a request needs an
- * editor.
+ * requests to the Neovim that a CLI in this directory would find. If there is none, this program answers itself. Starts
+ * fast, because each client starts its own process: until a request needs an editor, only Node's own modules are
+ * loaded.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ function send(message: Message): void {
 
 let offer: Offer | undefined;
 /**
- * Ids of the requests that still need an answer. A cancelled request gets no answer, because clients would treat it as
+ * Ids of the requests that still need an answer. A cancelled request must not be answered, because clients would report
  * an error.
  */
 const awaited = new Set<unknown>();

@@ -1,4 +1,6 @@
-/** Finds the CLI for a prompt: in a terminal of `:Gemini`, or where the user or a terminal provider has started it. */
+/**
+ * Finds the CLI for a prompt: in a terminal of `:Gemini`, or in a terminal that the user or another program has opened.
+ */
 import { basename } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clis } from "../contract/clis.ts";
@@ -11,14 +13,14 @@ import { drawingOf } from "./screens.ts";
 import type { Buffers } from "./terminal.ts";
 import { paneTerminal, tmux } from "./tmux.ts";
 
-/** Polling interval until a terminal has started. */
+/** Polling interval until the program in a terminal has started (ms). */
 const START_INTERVAL_MS = 50;
 
-/** Interval and number of attempts to find a CLI that a terminal provider opens outside Neovim. */
+/** Interval (ms) and number of attempts to find a CLI in a terminal outside Neovim. */
 const FIND_INTERVAL_MS = 1_000;
 const FIND_ATTEMPTS = 30;
 
-/** Where a CLI runs or will run. As soon as it runs, either `buf` or `pane` is set. */
+/** Place where a CLI runs or will run. When the CLI runs, either `buf` or `pane` is set. */
 interface Place {
   readonly program: string | undefined;
   readonly cwd: string;
@@ -27,13 +29,13 @@ interface Place {
 }
 
 export interface Destinations {
-  /** Updates the terminals of `:Gemini`. */
+  /** Updates the list of terminals of `:Gemini`. */
   update(event: EventPayload<"terminals">): void;
   /** Returns the profile of the CLI for which a terminal was opened. */
   profileOf(terminal: string): string | undefined;
-  /** Returns the CLI in a terminal; undefined if it does not run. */
+  /** Returns the CLI in a terminal; undefined if the CLI is not running. */
   running(terminal: string): Cli | undefined;
-  /** Waits until the CLI in a terminal runs. @returns undefined if the CLI has ended or was not found */
+  /** Waits until the CLI in a terminal is running. @returns undefined if the CLI has ended or was not found */
   started(terminal: string): Promise<Cli | undefined>;
   /** Finds a CLI outside the terminals of `:Gemini`. */
   outside(): Promise<Cli | undefined>;
@@ -45,7 +47,7 @@ export interface DestinationsOptions {
   clis: Clis;
   /** Returns the name of a CLI's npm package. @param cli name of the profile */
   packageOf(cli: string): string | undefined;
-  /** Whether a review is open. */
+  /** Whether a review is open in Neovim. */
   isReviewing(): boolean;
   /** Aborted when the bridge stops. */
   signal: AbortSignal;
@@ -55,7 +57,7 @@ export function createDestinations(options: DestinationsOptions): Destinations {
   const { bridge, buffers, clis, packageOf, isReviewing, signal } = options;
   /** The terminals of `:Gemini` by name, including closed terminals. */
   const terminals = new Map<string, EventPayload<"terminals">["terminals"][number] & { isOpen: boolean }>();
-  /** CLIs by buffer or pane. Kept after a prompt, because each `Cli` stores what is known about its screen. */
+  /** CLIs by buffer or tmux pane. Kept after a prompt, because each `Cli` stores what is known about its screen. */
   const known = new Map<string | number, Cli>();
 
   function cliIn({ buf, pane, program = "", cwd }: Place, name?: string): Cli | undefined {
@@ -97,7 +99,7 @@ export function createDestinations(options: DestinationsOptions): Destinations {
         const terminal = terminals.get(name);
         const isStarting = terminal?.isOpen && terminal.pid === undefined;
         if (terminal?.pid !== undefined) return running(name);
-        // The CLI has no terminal in Neovim, but a terminal provider may have opened it elsewhere.
+        // The CLI has no terminal in Neovim, but the user's terminal provider may have opened one outside Neovim.
         const cli = isStarting ? undefined : await outside(name);
         if (cli) return cli;
         if (!isStarting) attempt += 1;
@@ -114,10 +116,10 @@ const PANE = ["pane_pid", "pane_id", "window_id", "session_id", "pane_current_pa
   .join("\t");
 
 /**
- * Looks for a CLI in the terminal buffers of Neovim, then in the panes of the tmux in which Neovim runs.
- * @param programs the programs of CLIs, the preferred one first
- * @returns the buffer with the most preferred program; if no buffer runs any of the programs, the nearest pane that
- * does
+ * Looks for a CLI in Neovim's terminal buffers, then in the panes of the tmux in which Neovim runs.
+ * @param programs the programs of CLIs, the preferred program first
+ * @returns the buffer that runs the most preferred program. If no buffer runs any of the programs, the nearest pane
+ * that does
  */
 async function findOutside(
   programs: readonly Parameters<typeof processesOf>[1][],
@@ -126,7 +128,7 @@ async function findOutside(
   const table = await platform.processes();
   const running = programs.map((program) => new Set(processesOf(table, program).map(({ pid }) => pid)));
   /**
-   * Returns the index of the program that runs in a terminal; -1 if there is none.
+   * Returns the index of the program that runs in a terminal; -1 if none of the programs runs there.
    * @param pid the terminal's first process
    */
   const rankOf = (pid: number) => {
@@ -152,7 +154,7 @@ async function findOutside(
     .map((pane) => ({
       ...pane,
       rank: rankOf(Number(pane.pid)),
-      // 0: in the same tmux window as Neovim; 1: in the same session; 2: anywhere else.
+      // Rank of the pane: 0 in the same tmux window as Neovim, 1 in the same session, 2 anywhere else.
       distance: pane.window === home?.window ? 0 : pane.session === home?.session ? 1 : 2,
     }))
     .filter(

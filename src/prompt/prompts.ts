@@ -1,4 +1,7 @@
-/** Queues the user's prompts and delivers them in order. Reports to Lua why a prompt waits and how it ends. */
+/**
+ * Queues the user's prompts for CLIs, and delivers them in order. Reports to Lua why a prompt waits, and how its
+ * delivery ends.
+ */
 import type { Log } from "../base/log.ts";
 import { sentence } from "../base/refusal.ts";
 import type { CallResult, EventPayload } from "../contract/neovim.ts";
@@ -11,11 +14,14 @@ import { createBuffers } from "./terminal.ts";
 import { createIdeEnabler, type Unconnected } from "./type-ide-enable.ts";
 import { type Delivery, deliver, type Prompt, type Waiting } from "./wait-and-type.ts";
 
-/** A message about a `PASSING` state is shown only after this delay, because such a state usually ends by itself. */
+/**
+ * Delay before the user is told that a prompt waits because of a `PASSING` state (ms). Such a state usually ends by
+ * itself.
+ */
 const NOTICE_DELAY_MS = 1_000;
 const PASSING: readonly string[] = ["absent", "menu"] satisfies Reading["state"][];
 
-/** The end of the sentence "The prompt waits until …", for each state of the screen. */
+/** Endings of the sentence "The prompt waits until …", by state of the screen. */
 const REASONS: Record<Reading["state"], (name: string) => string> = {
   question: (name) => `you answer the question in ${name}`,
   typed: (name) => `you send or delete your text in ${name}`,
@@ -27,18 +33,18 @@ const REASONS: Record<Reading["state"], (name: string) => string> = {
 
 interface Prompts {
   readonly handlers: Pick<EventHandlers, "prompt" | "prompts_cancelled" | "screen">;
-  /** Updates the terminals of `:Gemini`. */
+  /** Updates the list of terminals of `:Gemini`. */
   terminals(event: EventPayload<"terminals">): void;
-  /** Connects a CLI, or tells the user how to connect it. */
+  /** Connects a CLI, or tells the user how to connect the CLI. */
   connect(cli: Unconnected): void;
   close(): void;
 }
 
 interface PromptsOptions extends Omit<DestinationsOptions, "buffers" | "signal"> {
   log: Log;
-  /** Counts the CLIs of a profile that are connected and do not show "Disconnected". */
+  /** Counts the connected CLIs of a profile. CLIs that show "Disconnected" do not count. */
   connected(cli: string): number;
-  /** Returns the client in a terminal of `:Gemini`; undefined if it is unknown or not connected. */
+  /** Returns the client in a terminal of `:Gemini`; undefined if the client is unknown or not connected. */
   clientIn(terminal: string): Client | undefined;
 }
 
@@ -48,10 +54,10 @@ export function createPrompts(options: PromptsOptions): Prompts {
   const { signal } = closing;
   const buffers = createBuffers(bridge, signal);
   const destinations = createDestinations({ ...options, buffers, signal });
-  /** Prompts by terminal of `:Gemini`; "" for prompts without a terminal. */
+  /** Waiting prompts by terminal of `:Gemini`. The key "" is for prompts without a terminal. */
   const queues = new Map<string, Prompt[]>();
 
-  /** Creates a function that reports why a prompt waits. Shows each reason to the user only once. */
+  /** Creates a function that reports why a prompt waits. Tells the user each reason only once. */
   function reporter(id: number, name: string): Waiting {
     const said = new Set<Reading["state"]>();
     let last: Reading["state"] | undefined;
@@ -64,7 +70,10 @@ export function createPrompts(options: PromptsOptions): Prompts {
     };
   }
 
-  /** Types the prompt. If the CLI can insert references itself, asks it to do so and types only the rest. */
+  /**
+   * Types the prompt. If the CLI can insert file references itself, lets the CLI do so, and types only the rest of the
+   * prompt.
+   */
   async function enter(
     cli: Cli,
     prompt: Prompt,
@@ -72,7 +81,7 @@ export function createPrompts(options: PromptsOptions): Prompts {
   ): Promise<Delivery> {
     const { name, cwd } = cli.terminal;
     const waiting = reporter(prompt.id, name);
-    // Adds a blank. If the typed text ended with a reference, the CLI would offer completions for it.
+    // Adds a blank. Without the blank, the CLI would offer completions after a reference at the end of the text.
     const type = (typed: string) =>
       deliver(cli, prompt, { text: `${typed} `, enter: prompt.submit }, waiting);
     const mention = options.clientIn(name)?.mention?.(references, cwd);
@@ -111,7 +120,7 @@ export function createPrompts(options: PromptsOptions): Prompts {
       try {
         await handle(terminal, prompt);
       } catch (error) {
-        if (signal.aborted) return; // Lua keeps the texts
+        if (signal.aborted) return; // Lua keeps the texts of the prompts
         log.warn("a prompt was not delivered:", error);
         const problem = `The prompt was not sent: ${sentence(error)}`;
         bridge.tell("prompt_done", { id: prompt.id, typed: false, problem });

@@ -1,29 +1,33 @@
-/** Reads the screen of one CLI, and keeps the state that decides whether a prompt can be typed into the CLI. */
+/** Reads the screen of one CLI, and tracks the state that decides whether a prompt can be typed. */
 import { bare, type Drawing, type Reading, read, recognize } from "./screens.ts";
 import type { Terminal } from "./terminal.ts";
 
 /**
- * An unknown program counts as ready when its screen has been unchanged for QUIET_MS, or MAX_START_MS after it has
- * first shown something. Nothing is typed before that, because the program might echo or lose the text.
+ * An unknown program counts as ready if its screen has not changed for QUIET_MS, or MAX_START_MS after its first
+ * output. Nothing is typed earlier, because the program might echo or lose the text.
  */
 const QUIET_MS = 1_000;
 const MAX_START_MS = 20_000;
 
 export interface Cli {
   readonly terminal: Terminal;
-  /** How the CLI draws its screen; undefined for an unknown program. */
+  /** Rules for reading the CLI's screen; undefined for an unknown program. */
   readonly drawing: Drawing | undefined;
-  /** The text in the CLI's prompt, if the bridge has typed all of it. */
+  /** Text in the CLI's prompt if the bridge has typed all of this text. */
   ours: string | undefined;
   /** Whether the bridge is typing into the CLI. */
   isBusy: boolean;
-  /** Waits for a change of the screen, up to a short timeout. @returns undefined after the CLI has ended */
+  /**
+   * Waits for a change of the screen, up to a short timeout. @returns the new reading; undefined after the CLI has
+   * ended
+   */
   look(): Promise<Reading | undefined>;
 }
 
 /**
- * @param isReviewing whether a review is open. If so, an unknown program counts as asking a question, because its
- * screen does not reliably show whether it asks one.
+ * Creates the state of a CLI.
+ * @param isReviewing whether a review is open in Neovim. If so, an unknown program counts as asking a question: its
+ * screen does not show reliably whether it asks
  */
 export function createCli(terminal: Terminal, known: Drawing | undefined, isReviewing: () => boolean): Cli {
   let drawing = known;
@@ -32,7 +36,7 @@ export function createCli(terminal: Terminal, known: Drawing | undefined, isRevi
   let shownAt: number | undefined;
   let isSettled = false;
 
-  /** Guesses the state of an unknown program: "empty" if the program seems to be ready. */
+  /** Guesses the state of an unknown program. "empty": the program seems to be ready. */
   function guess(lines: readonly string[]): Reading {
     const text = bare(lines.join(""));
     const now = Date.now();

@@ -1,43 +1,47 @@
 /**
- * Reads the screens of CLIs: whether the prompt accepts text, which text it contains, and whether a question or menu
- * takes the keys.
+ * Reads the screens of CLIs: whether the prompt accepts text, its text, and whether the keys go to a question or a
+ * menu.
  */
 import type { CliKind } from "../contract/clis.ts";
 
-/** How a CLI draws its screen, as patterns for single lines. */
+/** Rules for reading the screen of a CLI, as patterns for single lines. */
 export interface Drawing {
-  /** The prompt sign, with which the first line of the prompt begins. */
+  /** The prompt sign at the beginning of the prompt's first line. */
   readonly prompt: RegExp;
   /**
-   * The first line of a prompt in another mode, which takes for example a shell command or a search, but no message.
+   * First line of a prompt in another mode. In such a mode, the CLI takes for example a shell command or a search, but
+   * no message.
    */
   readonly other: RegExp;
   /** The text that the CLI shows in an empty prompt. */
   readonly placeholder: RegExp;
-  /** The first line of a sent message. Questions above it are no longer open. */
+  /** First line of a sent message. Questions above a sent message are no longer open. */
   readonly message: RegExp;
-  /** The selected choice of a question, which Enter would confirm. */
+  /** The selected choice of a question. Enter would confirm this choice. */
   readonly question: RegExp;
-  /** A text that the CLI shows while typed keys do not go to the prompt. */
+  /** Text that the CLI shows while the keys do not go to its prompt. */
   readonly elsewhere?: RegExp;
-  /** Whether paths in references are quoted (`@"a path"`) instead of escaped with backslashes. */
+  /** Whether paths in references are quoted (`@"a path"`). Otherwise, backslashes escape the blanks. */
   readonly quotesPaths?: boolean;
 }
 
 export interface Reading {
-  /** "menu": a list of completions is open below the text. "absent": there is no prompt. */
+  /** State of the prompt. "menu": a list of completions is open below the text. "absent": there is no prompt. */
   readonly state: "empty" | "typed" | "menu" | "question" | "elsewhere" | "absent";
   /** The text in the prompt, without blanks. */
   readonly text: string;
-  /** Number of lines of the prompt, including blank lines. Absent if the prompt is empty, or if no line follows it. */
+  /**
+   * Number of lines of the prompt, including blank lines. Absent if the prompt is empty, or if the screen ends with the
+   * prompt.
+   */
   readonly height?: number;
 }
 
 /**
- * How known CLIs draw their screens. For Gemini CLI 0.61.0, see its components `InputPrompt`, `BaseSelectionList` and
- * `FocusHint`. The placeholder of Qwen Code 0.24.4 depends on the user's language, but always begins with two
- * additional blanks. Claude Code 2.1.330 shows its question in place of the prompt, and the active file or the
- * selection before the prompt's text.
+ * Rules for reading the screens of the known CLIs. For Gemini CLI 0.61.0, see its components `InputPrompt`,
+ * `BaseSelectionList` and `FocusHint`. The placeholder of Qwen Code 0.24.4 depends on the user's language, but always
+ * begins with two additional blanks. Claude Code 2.1.330 shows a question in place of the prompt, and the active file
+ * or the selection before the prompt's text.
  */
 export const DRAWINGS = {
   gemini: {
@@ -65,7 +69,7 @@ export const DRAWINGS = {
   },
 } satisfies Partial<Record<CliKind, Drawing>>;
 
-/** @returns undefined if the screen of this kind of CLI is unknown */
+/** Returns the rules for reading the screen of this kind of CLI; undefined if there are none. */
 export const drawingOf = (kind: CliKind): Drawing | undefined => {
   const known: Partial<Record<CliKind, Drawing>> = DRAWINGS;
   return known[kind];
@@ -78,18 +82,18 @@ const MAX_FOOTER_LINES = 5;
 const RULE = /^[─▀▄]/;
 
 /**
- * Characters that are ignored when texts are compared with a screen: blanks and borders (a CLI adds them when it wraps
- * a text), control characters, and the zero-width blank of a drawn cursor.
+ * Characters to ignore when a text is compared with a screen: blanks and borders, which a CLI adds to wrapped text,
+ * control characters, and the zero-width blank of a drawn cursor.
  */
 const DECORATION = /[\s\p{Cc}|│▌┃\u200b]/gu;
 
-/** Removes the characters that may differ between a text and its display on a screen. */
+/** Removes the characters to ignore when a text is compared with a screen. */
 export const bare = (text: string) => text.replace(DECORATION, "");
 
 export function read(lines: readonly string[], drawing: Drawing): Reading {
   const at = lines.findLastIndex((line) => drawing.prompt.test(line) || drawing.other.test(line));
   const sent = lines.slice(0, Math.max(at, 0)).findLastIndex((line) => drawing.message.test(line));
-  // A question may be above the prompt, so this checks all lines below the last sent message.
+  // Checks all lines below the last sent message, because a question may be above the prompt.
   for (const line of lines.slice(sent + 1)) {
     if (drawing.question.test(line)) return { state: "question", text: "" };
     if (drawing.elsewhere?.test(line)) return { state: "elsewhere", text: "" };
@@ -103,8 +107,9 @@ export function read(lines: readonly string[], drawing: Drawing): Reading {
 }
 
 /**
- * Reads the text in the prompt. All lines after the first are indented by the width of the prompt sign. A line without
- * indentation shows that there is no prompt: `first` is a sent message, and that line is output below it.
+ * Reads the text in the prompt.
+ * The lines after the first line are indented by the width of the prompt sign. A line without indentation shows that
+ * there is no prompt: `first` is then a sent message, and the line is output of the CLI.
  */
 function typed(first: string, below: readonly string[]): Reading {
   const text = [first];
@@ -125,7 +130,7 @@ function typed(first: string, below: readonly string[]): Reading {
   return { state, text: shown, ...(height !== undefined && { height }) };
 }
 
-/** Recognizes a CLI by an empty prompt or a question. */
+/** Recognizes a CLI by an empty prompt or a question on its screen. */
 export function recognize(lines: readonly string[]): Drawing | undefined {
   return Object.values(DRAWINGS).find((drawing) =>
     ["empty", "question"].includes(read(lines, drawing).state),

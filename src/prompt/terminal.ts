@@ -1,22 +1,23 @@
-/** Reads and types in terminal buffers of Neovim, through Lua. */
+/** Reads and types in Neovim's terminal buffers, through Lua. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EventPayload } from "../contract/neovim.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
 
 /**
- * Even an unchanged screen is read at this interval, because some decisions depend on how long it has been unchanged.
+ * Interval at which even an unchanged screen is read (ms): some decisions depend on how long the screen has not
+ * changed.
  */
 const LOOK_INTERVAL_MS = 100;
 
 /** A terminal that runs a CLI: a buffer of Neovim, or a pane of tmux. */
 export interface Terminal {
-  /** Name for messages. */
+  /** Name of the terminal for messages. */
   readonly name: string;
-  /** The CLI's directory, to which references are relative. */
+  /** Directory of the CLI. File references are relative to this directory. */
   readonly cwd: string;
-  /** Buffer of the terminal; absent for a pane. */
+  /** Buffer of the terminal; absent for a tmux pane. */
   readonly buf?: number;
-  /** Starts to follow the screen. @returns a function that ends this */
+  /** Starts to follow the screen. @returns a function that stops following */
   follow(): () => void;
   /**
    * Waits for a change of the screen, up to a short timeout.
@@ -24,12 +25,12 @@ export interface Terminal {
    */
   next(): Promise<{ readonly lines: readonly string[]; readonly isEditing: boolean } | undefined>;
   /**
-   * Pastes a text. A buffer refuses it if the screen has changed since it was read.
+   * Pastes a text. A buffer refuses the text if the screen has changed since it was read.
    * @returns whether the text was pasted
    */
   paste(text: string): Promise<boolean>;
   /**
-   * Types keys. A buffer refuses them if the screen has changed since it was read.
+   * Types keys. A buffer refuses the keys if the screen has changed since it was read.
    * @returns whether the keys were typed
    */
   press(keys: string): Promise<boolean>;
@@ -41,9 +42,12 @@ export interface Buffers {
   readonly handlers: Pick<EventHandlers, "screen">;
 }
 
-/** @param signal aborted when the bridge stops */
+/**
+ * Creates the access to Neovim's terminal buffers.
+ * @param signal aborted when the bridge stops
+ */
 export function createBuffers(bridge: Bridge, signal: AbortSignal): Buffers {
-  /** By buffer that is followed: a function that is called with each new screen of the buffer. */
+  /** For each followed buffer, a function that gets every new screen. */
   const followed = new Map<number, (screen: EventPayload<"screen">) => void>();
 
   function terminal(buf: number, name: string, cwd: string): Terminal {
@@ -54,7 +58,7 @@ export function createBuffers(bridge: Bridge, signal: AbortSignal): Buffers {
     async function type(what: { paste: string } | { keys: string }): Promise<boolean> {
       if (!screen) return false;
       const { typed } = await bridge.call("screen_type", { buf, tick: screen.tick, ...what });
-      if (!typed) screen = undefined; // Lua sends the changed screen
+      if (!typed) screen = undefined; // Lua sends the changed screen again
       return typed;
     }
 
@@ -91,7 +95,7 @@ export function createBuffers(bridge: Bridge, signal: AbortSignal): Buffers {
       },
       paste: (text) => type({ paste: text }),
       press: (keys) => type({ keys }),
-      focus() {}, // Lua focuses buffers itself
+      focus() {}, // Lua itself focuses buffers
     };
   }
 

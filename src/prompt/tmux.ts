@@ -1,33 +1,37 @@
-/** Reads and types in panes of the tmux in which Neovim runs. */
+/** Reads and types in the panes of the tmux in which Neovim runs. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Refusal } from "../base/refusal.ts";
 import type { Terminal } from "./terminal.ts";
 
 /**
- * The screen is polled, because tmux does not report changes. The interval grows from the first value to the second.
+ * Polling interval of a pane's screen (ms), because tmux does not report changes. The interval grows from the first to
+ * the second value.
  */
 const LOOK_INTERVAL_MS = 50;
 const MAX_LOOK_INTERVAL_MS = 500;
 
-/** Name of the paste buffer. */
+/** Name of the tmux paste buffer. */
 const BUFFER = "gemini-bridge";
 
-/** Control characters. They are removed, because they could end a bracketed paste and then act as keys. */
+/** Control characters, which are removed from a text: they could end a bracketed paste, and act as keys. */
 const CONTROL = /[^\P{Cc}\n]/gu;
 
-/** @throws {Refusal} with tmux's message */
+/** Runs tmux. @throws {Refusal} with tmux's error message */
 export async function tmux(args: readonly string[], input = ""): Promise<string> {
-  const { execFile } = await import("node:child_process"); // not before CLIs can find the editor
+  const { execFile } = await import("node:child_process"); // loaded late, so that the host starts fast
   return new Promise((resolve, reject) => {
     const child = execFile("tmux", args, (error, stdout, stderr) =>
       error ? reject(new Refusal(`tmux failed: ${stderr.trim() || error.message}`)) : resolve(stdout),
     );
-    child.stdin?.on("error", () => {}); // tmux has ended, and reports why
+    child.stdin?.on("error", () => {}); // tmux has ended; the callback reports why
     child.stdin?.end(input);
   });
 }
 
-/** @param signal aborted when the bridge stops */
+/**
+ * Creates the access to a tmux pane.
+ * @param signal aborted when the bridge stops
+ */
 export function paneTerminal(pane: string, name: string, cwd: string, signal: AbortSignal): Terminal {
   let interval = LOOK_INTERVAL_MS;
   return {

@@ -1,6 +1,6 @@
 /**
- * Types `/ide enable` into an unconnected CLI in a terminal of Neovim: a CLI whose IDE mode is off, or that shows
- * "Disconnected" because the port or token of the bridge changed.
+ * Types `/ide enable` into an unconnected CLI in a terminal of Neovim. Either the CLI's IDE mode is off, or the CLI
+ * shows "Disconnected" because the bridge has a new port or token.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Bridge } from "../neovim/bridge.ts";
@@ -8,44 +8,47 @@ import type { Destinations } from "./destination.ts";
 import type { Cli } from "./screen-state.ts";
 import { bare, type Drawing, read } from "./screens.ts";
 
-/** Maximum time until the prompt is empty. Long, because the user may have to log in, or the CLI may be working. */
+/**
+ * Timeout for the prompt to become empty (ms). It is long, because the user may have to log in, or the CLI may be
+ * working.
+ */
 const TIMEOUT_MS = 600_000;
 
-/** Maximum time until the CLI has shown the typed command and taken it. */
+/** Timeout for the CLI to show the typed command and to execute it (ms). */
 const SHOW_TIMEOUT_MS = 30_000;
 
 /**
- * Enter is pressed only when the command has been shown for STABLE_MS, because Gemini CLI 0.61.0 treats Enter as a line
- * break for 40 ms after any input that may be a paste. If Enter has no effect, it is pressed again after
+ * Time for which the command must be visible before Enter is pressed (ms): Gemini CLI 0.61.0 treats Enter as a line
+ * break for 40 ms after input that may be a paste. If Enter has no effect, it is pressed again after
  * REPEAT_INTERVAL_MS.
  */
 const STABLE_MS = 300;
 const REPEAT_INTERVAL_MS = 2_000;
 
 /**
- * Delay before the command is typed into a CLI that has lost its host. Gemini CLI 0.61.0 first tries to reach the host
- * twice, the last time after 2.5 s. If the command were typed earlier, it would only report that these attempts failed.
+ * Delay before the command is typed into a CLI whose host has ended (ms). Gemini CLI 0.61.0 first tries twice to reach
+ * the host, the second time after 2.5 s. An earlier command would only report these failed attempts.
  */
 const RECONNECT_DELAY_MS = 4_000;
 
-/** The question of Gemini CLI 0.61.0 whether to connect, without blanks and borders. Esc closes it. */
+/** Question of Gemini CLI 0.61.0 whether to connect, with blanks and borders removed. Esc closes the question. */
 const QUESTION = /doyouwanttoconnectneovimtogeminicli\?/i;
-/** Shown while the CLI works. A command that is typed meanwhile would be queued as a prompt. */
+/** Text that the CLI shows while it works. The CLI would queue a command as a prompt at this time. */
 const WORKING = /esctocancel/i;
 const COMMAND = "/ide enable";
 
-/** The text of a prompt that contains nothing but the command, perhaps followed by the list of completions. */
+/** Text of a prompt that contains only the command, perhaps followed by a list of completions. */
 const IS_COMMAND = /^\/ideenable(enable|$)/;
 
 /**
- * Number of last lines that are read from the screen; enough for the question and the prompt, even in a narrow
+ * Number of lines that are read at the end of the screen. They show the question and the prompt even in a narrow
  * terminal.
  */
 const SCREEN_LINES = 60;
 
 /**
- * Time for a CLI to connect after the command was typed, and maximum number of times to type it. Once may not be
- * enough, because the CLI may answer the first command with the report of an earlier failure.
+ * Time for a CLI to connect after the command (ms), and maximum number of times to type the command. One time may not
+ * be enough: the CLI may answer the first command with the report of an earlier failure.
  */
 const CONNECT_TIMEOUT_MS = 4_000;
 const ATTEMPTS = 3;
@@ -54,11 +57,11 @@ const ATTEMPTS = 3;
 export interface Unconnected {
   /** Name of the terminal of `:Gemini` in which the CLI runs. */
   readonly terminal: string;
-  /** Whether to type the command. */
+  /** Whether the bridge types the command. Otherwise, the user gets the hint. */
   readonly types: boolean;
   /** Whether the CLI will ask the user to confirm the connection. */
   readonly isAsked: boolean;
-  /** Shown to the user if the command is not typed. */
+  /** Hint for the user if the bridge does not type the command. */
   readonly hint: string;
 }
 
@@ -67,20 +70,22 @@ interface IdeEnablerOptions {
   destinations: Pick<Destinations, "running" | "started">;
   /** Returns how the CLI of a terminal draws its screen. */
   drawingOf(terminal: string): Drawing | undefined;
-  /** Counts the connected CLIs of the same kind as the CLI of a terminal. */
+  /** Counts the connected CLIs of the same kind as the CLI in a terminal. */
   connected(terminal: string): number;
   /** Aborted when the bridge stops. */
   signal: AbortSignal;
 }
 
 export function createIdeEnabler({ bridge, destinations, drawingOf, connected, signal }: IdeEnablerOptions) {
-  /** CLIs that are being connected. A CLI may be reported again meanwhile, but must not get the command twice. */
+  /**
+   * CLIs that are being connected. If Lua reports a CLI again meanwhile, the bridge must not type the command twice.
+   */
   const enabling = new Set<Cli>();
 
   /**
    * Types the command when the CLI shows an empty prompt. If the CLI asks whether to connect, first closes the question
-   * with Esc. The question opens some time after the prompt, and would take the Enter of the command as "Yes".
-   * @returns whether the CLI took the command; undefined if the CLI has ended
+   * with Esc. The question opens some time after the prompt, and would take the Enter after the command as "Yes".
+   * @returns whether the CLI has executed the command; undefined if the CLI has ended
    */
   async function type(cli: Cli, drawing: Drawing, isAsked: boolean): Promise<boolean | undefined> {
     const { terminal } = cli;
@@ -107,8 +112,7 @@ export function createIdeEnabler({ bridge, destinations, drawingOf, connected, s
           droppedAt = undefined;
           if (now - askedAt > REPEAT_INTERVAL_MS && (await terminal.press("\x1b"))) askedAt = now;
         } else if (wasInterrupted && enteredAt === undefined && prompt.state === "empty") {
-          // The question opened while the command was being typed, so the CLI has dropped the command. It is typed
-          // again.
+          // The question opened while the command was being typed. The CLI has dropped the command: types it again.
           droppedAt ??= now;
           if (now - droppedAt >= STABLE_MS) isTyped = cli.isBusy = wasInterrupted = false;
         } else if (isTyped) {
@@ -116,7 +120,7 @@ export function createIdeEnabler({ bridge, destinations, drawingOf, connected, s
           if (shownAt === undefined && enteredAt !== undefined) return true;
           const dueAt =
             enteredAt === undefined ? STABLE_MS + (shownAt ?? now) : enteredAt + REPEAT_INTERVAL_MS;
-          // The list of completions may consume the first Enter, so Enter is pressed until the command is gone.
+          // Presses Enter until the command is gone, because the list of completions may take the first Enter.
           if (shownAt !== undefined && now >= dueAt && (await terminal.press("\r"))) enteredAt = now;
         } else if ((askedAt > 0 || now >= begin) && prompt.state === "empty" && !WORKING.test(text)) {
           if (cli.isBusy || screen.isEditing) continue;
@@ -132,7 +136,7 @@ export function createIdeEnabler({ bridge, destinations, drawingOf, connected, s
   }
 
   /**
-   * Types the command, up to ATTEMPTS times until a CLI has connected. If the command cannot be typed, shows the hint.
+   * Types the command, up to ATTEMPTS times, until a CLI has connected. If the command cannot be typed, shows the hint.
    */
   return async ({ terminal, types, isAsked, hint }: Unconnected): Promise<void> => {
     const drawing = types ? drawingOf(terminal) : undefined;

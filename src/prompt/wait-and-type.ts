@@ -1,26 +1,29 @@
-/** Types one prompt into a CLI: waits until the CLI accepts input, checks that the text has arrived, presses Enter. */
+/**
+ * Types one prompt into a CLI: waits until the CLI accepts input, types the text, checks that the text has arrived, and
+ * presses Enter.
+ */
 import type { Cli } from "./screen-state.ts";
 import { bare, type Reading } from "./screens.ts";
 
-/** Maximum time until a typed text appears. Longer for a known CLI, because it may be busy. */
+/** Timeout for a typed text to appear (ms). Longer for a known CLI, because a known CLI may be busy. */
 const SHOW_TIMEOUT_MS = 3_000;
 const KNOWN_SHOW_TIMEOUT_MS = 20_000;
 
 /**
- * A text counts as arrived when it has been shown unchanged for this time. Enter is not pressed earlier, because Gemini
- * CLI 0.61.0 treats Enter as a line break for 40 ms after a paste.
+ * Time for which a text must be visible and unchanged before it counts as arrived (ms). Enter is not pressed earlier,
+ * because Gemini CLI 0.61.0 treats Enter as a line break for 40 ms after a paste.
  */
 const STABLE_MS = 150;
 
-/** A text is recognized on the screen by its end. This is the number of characters that are compared. */
+/** Number of characters at the end of a text by which the text is recognized on the screen. */
 const TAIL_LENGTH = 20;
 
-/** Start of the text that many CLIs show in place of a long paste: "[Pasted Text: 12 lines]", "[Pasted Content …]". */
+/** Start of the placeholder that many CLIs show for a long paste: "[Pasted Text: 12 lines]", "[Pasted Content …]". */
 const PASTE = "[Pasted";
 
 export interface Prompt {
   readonly id: number;
-  /** Whether to press Enter. */
+  /** Whether the user wants to send the prompt (Enter). */
   readonly submit: boolean;
   isCancelled: boolean;
 }
@@ -28,24 +31,24 @@ export interface Prompt {
 /** The text for the CLI's prompt. */
 interface Input {
   readonly text: string;
-  /** Whether to press Enter. */
+  /** Whether to press Enter after the text. */
   readonly enter: boolean;
-  /** Asks the CLI to insert the text itself. If absent, the text is pasted. */
+  /** Makes the CLI insert the text itself. If absent, the text is pasted. */
   readonly insert?: () => void;
 }
 
 export interface Delivery {
-  /** Whether the CLI has got the text, in its prompt or as a sent message. */
+  /** Whether the CLI has received the text, in its prompt or as a sent message. */
   readonly typed: boolean;
   readonly problem?: string;
 }
 
-/** Called with each state of the screen that makes the prompt wait. `since`: start of the wait (Unix milliseconds). */
+/** Called with each state of the screen for which the prompt waits. `since`: start of the wait (Unix milliseconds). */
 export type Waiting = (state: Reading["state"], since: number) => void;
 
 /**
- * Types a prompt. Never answers a question of the CLI, and never sends text that the user has typed into the CLI.
- * @returns a delivery without a problem text if the CLI has ended or the prompt was cancelled
+ * Types a prompt. Never answers a question of the CLI. Never sends text that the user has typed into the CLI.
+ * @returns a delivery without a problem text if the CLI has ended or the user has cancelled the prompt
  */
 export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: Waiting): Promise<Delivery> {
   const { terminal } = cli;
@@ -71,7 +74,7 @@ export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: W
     return true;
   }
 
-  /** Pastes the text as soon as the CLI accepts text. @returns the screen before the paste */
+  /** Pastes the text as soon as the CLI accepts text. @returns the last screen before the paste */
   function paste(): Promise<Reading | undefined> {
     const since = Date.now();
     return until(async (reading) => {
@@ -86,9 +89,9 @@ export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: W
   }
 
   /**
-   * Waits until the text is shown, then presses Enter if the prompt is to be sent. If a question opens meanwhile, waits
-   * until the user has answered it. The CLI keeps text that arrived before the question, but drops text that arrived
-   * later: the result is then "dropped".
+   * Waits until the text is on the screen, then presses Enter if the prompt is to be sent. If the CLI opens a question
+   * meanwhile, waits until the user has answered the question. The CLI drops a text that arrives after the question has
+   * opened: the result is then "dropped".
    */
   function show(before: Reading): Promise<Reading | "dropped" | "lost" | undefined> {
     const tail = [...bare(text)].slice(-TAIL_LENGTH).join("");
@@ -101,8 +104,8 @@ export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: W
         waiting(reading.state, since);
         [since, shown, wasInterrupted] = [now, undefined, true];
       } else if (tail === "" || [tail, PASTE].some((part) => count(reading, part) > count(before, part))) {
-        // The wait starts again when the text changes, but only in a known CLI. In an unknown program, the prompt
-        // cannot be told apart from the rest of the screen, which may keep changing.
+        // Starts the wait again when the text changes, but only in a known CLI. In an unknown program, the prompt
+        // cannot be distinguished from the rest of the screen, which may keep changing.
         if (!shown || (cli.drawing && shown.text !== reading.text))
           shown = { text: reading.text, since: now };
         if (now - shown.since < STABLE_MS) return undefined;
@@ -115,8 +118,8 @@ export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: W
   }
 
   /**
-   * Checks that Enter has sent the text. A busy CLI may treat Enter as a line break of the paste, so that its prompt
-   * becomes one line taller. Enter is pressed again only in this case.
+   * Checks that Enter has sent the text. A busy CLI may treat Enter as a line break of the paste: its prompt then
+   * becomes one line taller. Presses Enter again only in this case.
    */
   async function confirm({ state, text: sent, height }: Reading): Promise<string | undefined> {
     const deadline = Date.now() + SHOW_TIMEOUT_MS;
@@ -125,7 +128,7 @@ export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: W
     const stays = await until(async (reading) => {
       if (reading.state !== state || reading.text !== sent) return false;
       const isTaller = lines !== undefined && reading.height === lines + 1;
-      // A taller prompt must be seen twice in a row, because the screen may have been half drawn.
+      // Requires two taller prompts in a row, because a single screen may be half drawn.
       if (isTaller && wasTaller && (await terminal.press("\r"))) lines = reading.height;
       wasTaller = isTaller && reading.height !== lines;
       return Date.now() > deadline || undefined;

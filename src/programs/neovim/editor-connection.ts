@@ -1,17 +1,17 @@
-/** Connects to the editor on demand. After a disconnect, reconnects to the same or another editor. */
+/** Connects to an editor when a request needs one. After a disconnect, reconnects to the same editor or to another. */
 import { type Address, exchange, messagesOf } from "./http.ts";
 import { type Message, property, type Request } from "./without-editor.ts";
 
-/** Interval of searches for an editor. */
+/** Interval of searches for an editor (ms). */
 const SEARCH_INTERVAL_MS = 1_000;
 
 interface Upstream {
-  /** Stores the client's `initialize` request, with which each connection to an editor begins. */
+  /** Stores the client's `initialize` request. Each connection to an editor begins with this request. */
   introduce(request: Request): void;
   /**
    * Sends a request to the editor.
    * @param isAwaited returns false if the client has cancelled the request
-   * @returns the editor's answer; undefined without an editor
+   * @returns the editor's answer; undefined if no editor is running
    */
   ask(request: Request, isAwaited: () => boolean): Promise<Message | undefined>;
   /** Forwards a message that needs no answer. Does nothing if no editor is connected. */
@@ -23,13 +23,16 @@ interface Session {
   headers: Record<string, string>;
 }
 
-/** @param receive called with notifications and requests of the editor */
+/**
+ * Creates the connection.
+ * @param receive called with notifications and requests of the editor
+ */
 export function createUpstream(receive: (message: Message) => void): Upstream {
   let introduction: Request | undefined;
   let session: Promise<Session | undefined> | undefined;
   let sessions = 0;
   let due: NodeJS.Timeout | undefined;
-  /** The client's subscriptions to resources, by URI. Sent again to each new editor. */
+  /** The client's subscriptions to resources, by URI. Each new editor gets them again. */
   const subscriptions = new Map<string, Request>();
 
   async function connect(): Promise<Session | undefined> {
@@ -49,7 +52,7 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
     for (const request of subscriptions.values()) await drain(opened, request);
     sessions += 1;
     if (sessions > 1) {
-      // The previous editor may have offered other tools, resources and prompts. Tells the client to list them again.
+      // Tells the client to list tools, resources and prompts again: the previous editor may have offered others.
       for (const what of ["tools", "resources", "prompts"])
         receive({ jsonrpc: "2.0", method: `notifications/${what}/list_changed` });
     }
@@ -60,28 +63,30 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
     (await exchange(address, headers, message)).resume();
   }
 
-  /** Forwards the standalone event stream until it ends. */
+  /** Forwards the editor's standalone event stream until the stream ends. */
   async function listen({ address, headers }: Session): Promise<void> {
     const here = session;
     try {
       for await (const message of messagesOf(await exchange(address, headers))) receive(message);
     } catch {
-      // Ignores that the stream broke. If the editor has ended, the next request notices it.
+      // Ignores a broken stream. If the editor has ended, the next request fails and shows this.
     }
     if (session === here) session = undefined;
     searchAgain();
   }
 
   /**
-   * Searches for an editor after a while if the client has subscriptions. Such a client waits for notifications, and
-   * may send no request that would start a search.
+   * Searches for an editor after a pause if the client has subscriptions. Such a client waits for notifications. It may
+   * send no request, and only a request would start a search.
    */
   function searchAgain(): void {
     clearTimeout(due);
     if (subscriptions.size > 0 && !session) due = setTimeout(() => void current(), SEARCH_INTERVAL_MS);
   }
 
-  /** Returns the session. If there is none, connects. If that fails, the next request tries again. */
+  /**
+   * Returns the session with the editor, and connects if there is none. After a failure, the next request tries again.
+   */
   async function current(): Promise<Session | undefined> {
     session ??= connect().catch(() => undefined);
     const asked = session;
@@ -93,7 +98,7 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
     return found;
   }
 
-  /** Adds or removes a subscription when the editor has confirmed the request. */
+  /** Adds or removes a subscription after the editor has confirmed the request. */
   function remember(request: Request, { error }: Message): void {
     const uri = property(request.params, "uri");
     if (typeof uri !== "string" || error !== undefined) return;
@@ -101,7 +106,7 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
     if (request.method === "resources/unsubscribe") subscriptions.delete(uri);
   }
 
-  /** Sends a request. @returns the answer or an error; "gone" if the editor did not accept the request */
+  /** Sends a request to the editor. @returns the answer or an error; "gone" if the editor did not accept the request */
   async function pass({ address, headers }: Session, request: Request): Promise<Message | "gone"> {
     const response = await exchange(address, headers, request).catch(() => undefined);
     if (!response || response.statusCode === 404 || response.statusCode === 401) {
@@ -114,7 +119,7 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
         receive(message);
       }
     } catch {
-      // The request is not sent again, because the editor may already have started it.
+      // Does not send the request again: the editor may already have started to execute the request.
     }
     const error = { code: -32603, message: "Neovim ended before it answered" };
     return { jsonrpc: "2.0", id: request.id, error };

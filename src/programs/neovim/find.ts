@@ -6,13 +6,14 @@ import { platform } from "../../system/platform.ts";
 import type { ProcessTable } from "../../system/system.ts";
 import type { Address } from "./http.ts";
 
-/** @returns undefined if no Neovim is an ancestor of this process or open in this directory */
+/** Finds the Neovim. @returns undefined if no Neovim is an ancestor of this process or has this directory open */
 export async function findNeovim(): Promise<Address | undefined> {
   const profiles = profilesOf();
   let table: Promise<ProcessTable> | undefined;
-  // Listing all processes takes a while: do it at most once, and only if there are discovery files.
+  // Lists the processes at most once, and only if there are discovery files, because listing takes a while.
   const processes = () => (table ??= platform.processes());
-  // Tries the discovery files of all CLIs, because the bridge writes no files for CLIs that the user has disabled.
+  // Tries the discovery files of all CLIs: the user may have disabled some CLIs, and the bridge then writes no files
+  // for them.
   for (const profile of profiles) {
     const found = await findByFiles(profile, processes);
     if (found) return found;
@@ -21,8 +22,8 @@ export async function findNeovim(): Promise<Address | undefined> {
 }
 
 /**
- * Finds Neovim by the environment variables that it sets in its terminals. Needed for CLIs that the user has defined,
- * because this program does not know their discovery directories.
+ * Finds Neovim by the environment variables that Neovim sets in its terminals. Needed for CLIs that the user has
+ * defined: this program does not know their discovery directories.
  */
 function findByEnvironment(
   profiles: readonly Profile[],
@@ -55,8 +56,8 @@ async function findByFiles(
   const port = env[`${profile.env}SERVER_PORT`];
   const found = chooseEditor(editors, { idePid, cwd, port });
   const token = found?.content?.authToken;
-  // The chosen editor may have another project open. A CLI would then show an error. This program returns no editor
-  // instead, so that the model does not see that project.
+  // Returns no editor if the chosen editor has another project open, so that the model does not see that project. A CLI
+  // would show an error in this case.
   if (!found || !token || !contains(found.content?.workspacePath, cwd)) return undefined;
   return { port: found.port, token };
 }

@@ -1,5 +1,5 @@
 /**
- * Sends requests to the editor's endpoint with `node:http`, because loading `fetch` would take longer than a request.
+ * Sends requests to the editor's endpoint. Uses `node:http`, because loading `fetch` would take longer than a request.
  */
 import { Agent, type IncomingMessage, request } from "node:http";
 import type { Message } from "./without-editor.ts";
@@ -12,6 +12,7 @@ export interface Address {
 const agent = new Agent({ keepAlive: true });
 
 /**
+ * Sends a request and waits for the head of the response.
  * @param headers additional headers
  * @throws if the editor does not answer
  */
@@ -39,7 +40,7 @@ export function exchange(
   });
 }
 
-/** Parses the messages of a response, which is JSON or an event stream. */
+/** Parses the messages in a response. The response is JSON or an event stream. */
 export async function* messagesOf(response: IncomingMessage): AsyncGenerator<Message> {
   response.setEncoding("utf8");
   let text = "";
@@ -49,7 +50,7 @@ export async function* messagesOf(response: IncomingMessage): AsyncGenerator<Mes
     for (let end = text.indexOf("\n\n"); isStream && end >= 0; end = text.indexOf("\n\n")) {
       const data = /^data:(.*)$/m.exec(text.slice(0, end))?.[1]?.trim();
       text = text.slice(end + 2);
-      // The first event of a stream contains only an id, so it is skipped.
+      // Skips events without data: the first event of a stream contains only an id.
       if (data) yield JSON.parse(data);
     }
   }
