@@ -95,8 +95,8 @@ return {
   stable(
     "extension",
     "ask",
-    "Whether |:Gemini| installs the extension in a CLI whose edits cannot be tracked without it: after asking you "
-      .. '("ask"), without asking ("auto"), or never (false). See |gemini-bridge-extension|.',
+    'What |:Gemini| does if a CLI needs the extension: ask you whether to install it ("ask"), install it without '
+      .. 'asking ("auto"), or nothing (false). See |gemini-bridge-extension|.',
     any((one_of("ask", "auto")), function(value)
       return value == false
     end),
@@ -276,8 +276,8 @@ return {
   experimental(
     "terminal.reconnect",
     true,
-    "Reconnect the CLIs in terminals of Neovim after the bridge has crashed or was stopped for more than a second: "
-      .. 'type `/ide enable` into each CLI that shows "Disconnected" and has an empty prompt.',
+    'Reconnect CLIs in Neovim\'s terminals: type `/ide enable` into each CLI that shows "Disconnected" and has an '
+      .. "empty prompt. CLIs show this after the bridge has crashed or was stopped for more than a second.",
     a("boolean")
   ),
   stable(

@@ -9,7 +9,7 @@
 ---@field server? gemini_bridge.Config.server
 ---@field log? gemini_bridge.Config.log
 ---@field clis? any Changes the settings of a CLI, adds a CLI, or disables a CLI (false). See gemini-bridge-clis. Experimental.
----@field extension? "ask"|"auto"|false Whether :Gemini installs the extension in a CLI whose edits cannot be tracked without it: after asking you ("ask"), without asking ("auto"), or never (false). See gemini-bridge-extension.
+---@field extension? "ask"|"auto"|false What :Gemini does if a CLI needs the extension: ask you whether to install it ("ask"), install it without asking ("auto"), or nothing (false). See gemini-bridge-extension.
 ---@field context? gemini_bridge.Config.context
 ---@field workspace? string[]|function Directories that belong to the workspace in addition to Neovim's current directories. See gemini-bridge-workspace.
 ---@field trust? boolean|function Whether the CLI may trust the workspace. Unset: the CLI's own folder trust decides. See gemini-bridge-trust.
@@ -77,7 +77,7 @@
 ---@field cli? string Name of the CLI that :Gemini runs: one of gemini-bridge-clis.
 ---@field cmd? string[] Program and arguments that :Gemini runs for the CLI of `terminal.cli`. Unset: the usual program, such as { "gemini" }.
 ---@field connect? boolean Connect each Gemini CLI in a terminal of Neovim without asking, unless the settings of the CLI say otherwise. See gemini-bridge-connect. Experimental.
----@field reconnect? boolean Reconnect the CLIs in terminals of Neovim after the bridge has crashed or was stopped for more than a second: type `/ide enable` into each CLI that shows "Disconnected" and has an empty prompt. Experimental.
+---@field reconnect? boolean Reconnect CLIs in Neovim's terminals: type `/ide enable` into each CLI that shows "Disconnected" and has an empty prompt. CLIs show this after the bridge has crashed or was stopped for more than a second. Experimental.
 ---@field position? "right"|"left"|"top"|"bottom"|"float"|"tab" Where :Gemini opens its window.
 ---@field size? number Width of the window, or its height at the top or bottom. A number below 1 is a share of the editor's size, other numbers are columns or lines. Unset: 0.4 at a side, 0.3 at the top or bottom, 0.8 for a float.
 ---@field cwd? string|function Directory in which the program starts, or a function that returns it. Unset: the current directory.
