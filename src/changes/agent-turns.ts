@@ -1,4 +1,7 @@
-/** Stores the current turn of each agent: the prompt, the changed files, and reasons why files may be missing. */
+/**
+ * Stores the current turn of each agent: the prompt, the changed files, and reasons why the list of files may be
+ * incomplete.
+ */
 import type { Agent } from "../contract/hooks.ts";
 import { type Author, authorOf } from "./file-change.ts";
 
@@ -13,7 +16,7 @@ const MAX_TURNS = 1_000;
 
 export interface Turn extends Author {
   readonly files: Set<string>;
-  /** Reasons why changes of the turn may be missing, such as "Git did not answer after a command". */
+  /** Reasons why the list of files may be incomplete, such as "Git did not answer after a command". */
   readonly gaps: Set<string>;
 }
 
@@ -26,7 +29,7 @@ export interface AgentTurns {
   latest(cli: string): Author;
   changed(agent: Agent, path: string): void;
   missed(agent: Agent, gap: string): void;
-  /** Ends the turn of an agent. @returns the changed files, and reasons why files may be missing */
+  /** Ends the turn of an agent. @returns the changed files, and reasons why the list may be incomplete */
   end(agent: Agent): Pick<Turn, "files" | "gaps">;
   /** Restores turns from before a restart of the host process. @param turns by session */
   restore(turns: ReadonlyMap<string, Turn>): void;

@@ -1,4 +1,7 @@
-/** Stores unreviewed changes, so that they survive a restart of the host process. Stores text only of shared files. */
+/**
+ * Stores unreviewed changes, so that they survive a restart of the host process. Stores the text of a file only if the
+ * file is shared with agents.
+ */
 import { join } from "node:path";
 import * as z from "zod";
 import type { Log } from "../base/log.ts";

@@ -1,6 +1,6 @@
 /**
- * Keeps the list of files that agents change: the change of each file, the agents that are editing the file, and the
- * change as Neovim shows it.
+ * Keeps the list of files that agents change. For each file: the record of changes, the agents that are editing the
+ * file, and the changes that Neovim shows.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { ShownChange } from "../contract/changes.ts";
@@ -31,11 +31,11 @@ export interface ChangedFiles {
   all(): FileChange[];
   /** Returns the changed files, and the files that an agent may be about to change. */
   known(): FileChange[];
-  /** Stores the new state of a file's change, and shows the change in Neovim. */
+  /** Stores the new change record of a file, and shows the changes in Neovim. */
   set(change: FileChange, cause?: Cause): void;
   /** Records that a tool of the agent is about to change the file. */
   await(agent: Agent, path: string): void;
-  /** Records that the tool announced with `await` has ended. */
+  /** Records that a tool has ended. Called once for each call of `await`. */
   arrived(agent: Agent, path: string): void;
   /** Returns the files that this agent may be about to change. */
   awaitedBy(agent: Agent): string[];
@@ -45,11 +45,14 @@ export interface ChangedFiles {
   awaitingAgent(path: string, except?: Agent): Agent | undefined;
   /** Sets whether any agent is working. While agents work, Neovim reports each file that the user writes. */
   follow(areAtWork: boolean): void;
-  /** Creates the change of a file without storing the change. @param found state of the file before the agent's edit */
+  /**
+   * Creates the change record of a file, but does not store the record. @param found state of the file before the
+   * agent's edit
+   */
   begin(path: string, found: FileState, author: Author): FileChange;
   /**
-   * Restores stored changes, for example after a restart of the host process. @returns changes of files that no agent
-   * is editing
+   * Restores stored change records, for example after a restart of the host process. @returns records of files that no
+   * agent is editing
    */
   restore(saved: Pick<Saved, "changes" | "awaited">): FileChange[];
   /** Stops watching the disk. Idempotent. */
@@ -109,8 +112,8 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
   }
 
   /**
-   * Forgets a file without changes, unless an agent is editing the file. Then updates the watch on the file, and the
-   * setting that makes Neovim report the user's writes.
+   * Forgets a file without changes, unless an agent is editing the file. Then starts or stops watching the file, and
+   * tells Neovim whether to report the user's writes.
    */
   function tidy(path: string): void {
     const change = files.get(path);

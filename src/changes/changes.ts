@@ -181,13 +181,14 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
     for (const path of paths) if (!files.awaitingAgent(path)) await syncPath(path);
   }
 
-  /** Compares a file with the disk, in case a write was not reported. Updates the change of the file. */
+  /** Compares a file with the disk, in case a write was not reported. Updates the change record of the file. */
   async function syncPath(path: string): Promise<void> {
     const change = files.get(path);
     if (!change || (await versionAt(path)) === change.version) return;
     const wereRunning = areCommandsRunning();
     const now = await readStableState(path);
-    // An agent's edit or command has begun or ended meanwhile. Its end triggers another comparison.
+    // Stops if an agent's edit or command has begun or ended meanwhile. The end of each edit and command triggers
+    // another comparison.
     if (files.awaitingAgent(path) || areCommandsRunning() !== wereRunning) return;
     if (now.kind === "absent" && change.exists && !wereRunning) await followRename(change);
     tracker.catchUp(change, now);
@@ -200,7 +201,7 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
       files.set(follow({ ...change, path: name }, await readState(name)));
   }
 
-  /** Updates the change of a file that the user or an undo has written. */
+  /** Updates the change record of a file that the user or an undo has written. */
   async function wroteHere(path: string, now: FileState): Promise<void> {
     tracker.settled(path, now);
     const change = files.get(path);
@@ -247,7 +248,7 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
     await takeLeft(directories, boot.notes);
   });
 
-  /** Runs a function with the change of a file. Does nothing if the file has no change. */
+  /** Runs a function with the change record of a file. Does nothing if there is no record. */
   function withChange(path: string, run: (change: FileChange) => void): Promise<void> {
     return enqueue(() => {
       const change = files.get(path);

@@ -210,8 +210,8 @@ interface Renamed {
   /** Inodes of the files whose bytes before the command are known. */
   readonly known: ReadonlySet<number>;
   /**
-   * The other files, identified by {@link withoutRename} of their version. The inode is not enough, because a new file
-   * may reuse the inode of a deleted file.
+   * Files whose earlier bytes are unknown. They are identified by {@link withoutRename} of their version, because a new
+   * file may reuse the inode of a deleted file.
    */
   readonly unknown: ReadonlySet<string>;
 }
@@ -241,8 +241,8 @@ async function newFiles(paths: readonly string[], since: number, renamed: Rename
 }
 
 /**
- * Returns the state before the command for a path outside the snapshot. A file may be the only copy of its bytes, for
- * example after the rename of an ignored file. Its state is then "unknown", so that undo does not delete the file.
+ * Returns the state that a file outside the snapshot had before the command. If the file may be the only copy of its
+ * bytes, returns "unknown", so that undo does not delete the file. An example is an ignored file that was renamed.
  * @returns undefined if the file has not changed
  */
 function beforeNew(found: Stats, since: number, { known, unknown: others }: Renamed): FileState | undefined {

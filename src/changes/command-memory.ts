@@ -102,12 +102,12 @@ export interface CommandMemory {
   forget(id: string): void;
 }
 
-/** @param mayKeep returns whether the text of a file may be stored */
+/** Creates the store of running commands. @param mayKeep returns whether the text of a file may be stored */
 export function createCommandMemory(
   journal: Pick<Journal, "save" | "remove">,
   mayKeep: (path: string) => boolean,
 ): CommandMemory & { restore(values: readonly unknown[]): RestoredCommand[] } {
-  /** Journal keys of the values stored for each command, and remaining room for texts (characters). By command id. */
+  /** For each command: keys of the stored values, and the number of characters of text that may still be stored. */
   const stored = new Map<string, { keys: Set<string>; room: number }>();
 
   function put(id: string, key: string, value: object): void {

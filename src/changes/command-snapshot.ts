@@ -126,7 +126,7 @@ export function createSnapshots(readIndex: ReadIndex): Snapshots {
   };
 }
 
-/** Stored form of a snapshot, without the file states. These are stored separately. */
+/** Stored form of a snapshot. The file states are stored separately. */
 export interface StoredSnapshot extends Pick<Snapshot, "since" | "outside" | "gaps"> {
   readonly trees: readonly StoredTree[];
 }

@@ -49,8 +49,8 @@ export interface Commands {
   /** Returns the running commands of an agent. */
   ofAgent(agent: Agent): string[];
   /**
-   * Agent of the running command that started last; undefined if no command is running. This agent counts as the author
-   * of changes by an unknown author.
+   * Agent of the running command that started last; undefined if no command is running. Changes by an unknown author
+   * are attributed to this agent.
    */
   readonly runner: Agent | undefined;
   /** Records that the user or a tool has written a file, so that the write is not attributed to a running command. */
@@ -58,8 +58,8 @@ export interface Commands {
   /** Records that a running command has written a file. @param before state of the file before that write */
   noticed(before: FileState, path: string, now: FileState): void;
   /**
-   * Records the state of a file just before an agent's edit. A command that has just ended may still be compared.
-   * Without the record, the edit would be attributed to this command.
+   * Records the state of a file just before an agent's edit. Otherwise, the edit could be attributed to a command that
+   * has just ended, because its files may still be compared.
    */
   editing(path: string, now: FileState): void;
   /** Empties the cache of files that were read for the last snapshot. */
@@ -74,16 +74,19 @@ interface Command {
   readonly command: string;
   readonly scope: Scope;
   readonly snapshot: Promise<Snapshot>;
-  /** Files that others have written during the command. The values are the states after these writes, by path. */
+  /** Files that others have written during the command: states after these writes, by path. */
   readonly settled: Map<string, FileState>;
   /** Inodes of files whose content before the command is known. An inode still identifies a file after a rename. */
   readonly noticed: Set<number>;
-  /** Files that agents have edited after the command. The values are the states before these edits, by path. */
+  /** Files that agents have edited after the command: states before these edits, by path. */
   readonly seen: Map<string, FileState>;
   hasEnded: boolean;
 }
 
-/** @param except directory of the plugin's own files. These files are not tracked */
+/**
+ * Creates the tracker of shell commands.
+ * @param except directory of the plugin's own files. These files are not tracked
+ */
 export function createCommands(except: string, memory: CommandMemory): Commands {
   const readIndex = createIndexReader();
   const snapshots = createSnapshots(readIndex);

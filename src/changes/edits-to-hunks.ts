@@ -78,7 +78,7 @@ export function keep(text: TrackedText, ids: ReadonlySet<number>): TrackedText {
   return { ...text, hunks: text.hunks.filter(({ id }) => !ids.has(id)) };
 }
 
-/** Restores the old lines of hunks. Leaves hunks in which this would remove lines of the user. */
+/** Restores the old lines of hunks. Skips hunks that contain edits of the user. */
 export function undo(text: TrackedText, ids: ReadonlySet<number>): TrackedText {
   return { ...undone(text, ({ id }) => ids.has(id)), lastId: text.lastId };
 }
@@ -206,7 +206,7 @@ function overlaps(edit: Edit, { line, count }: Hunk): boolean {
   return edit.at < line + count && line < edit.at + edit.removed;
 }
 
-/** A group of edits and hunks in which neighbors belong together. */
+/** Edits and hunks that belong together, directly or through other members of the group. */
 interface Group {
   edits: Edit[];
   hunks: Hunk[];

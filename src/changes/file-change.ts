@@ -27,7 +27,10 @@ interface Opaque {
   readonly by: "agent" | "user";
 }
 
-/** The change of one file. The fields of `Author` describe the agent that wrote the file last. */
+/**
+ * Record of the changes in one file ("change record"). The fields of `Author` describe the agent that wrote the file
+ * last.
+ */
 export interface FileChange extends Author {
   /** Absolute path with all symbolic links resolved. */
   readonly path: string;
@@ -50,8 +53,8 @@ export interface FileChange extends Author {
   /** True if an agent has written the file. If `before` is unknown, nothing more is known about the change. */
   readonly touched: boolean;
   /**
-   * Object name of the file in Git's index, recorded after an agent's write. Another object name shows later that the
-   * user has staged the file (staging.ts).
+   * Object name of the file in Git's index, recorded after an agent's write. If the name in the index changes later,
+   * the user has staged the file (staging.ts).
    */
   readonly staged?: string | undefined;
   /** Number of hunks that the user has kept or undone. */
@@ -67,7 +70,7 @@ export interface Author {
   readonly prompt: string;
 }
 
-/** Creates the change of a file. @param found state of the file before an agent's edit */
+/** Creates the change record of a file. @param found state of the file before an agent's edit */
 export function beginChange(path: string, found: FileState, author: Author): FileChange {
   return {
     path,
@@ -86,7 +89,7 @@ export function beginChange(path: string, found: FileState, author: Author): Fil
 }
 
 /**
- * Updates a change from the state on disk.
+ * Updates a change record from the state on disk.
  * @param author the agent that has written the file; undefined for the user
  */
 export function follow(change: FileChange, found: FileState, author?: Author): FileChange {
@@ -156,13 +159,13 @@ export function isChanged({ before, exists, text, opaque, touched }: FileChange)
   return exists !== (before === "known") || opaque?.by === "agent" || text.hunks.length > 0;
 }
 
-/** Returns the reason why the change cannot be undone; undefined if undo is possible. */
+/** Returns the reason why the changes cannot be undone; undefined if undo is possible. */
 export function obstacle({ before, reason, opaque }: FileChange): string | undefined {
   if (before === "unknown") return reason;
   return opaque?.by === "user" ? opaque.reason : undefined;
 }
 
-/** Keeps hunks. @param ids the hunks to keep; undefined for the whole file */
+/** Returns the change record after keeping hunks. @param ids the hunks to keep; undefined for the whole file */
 export function kept(change: FileChange, ids?: ReadonlySet<number>): FileChange {
   const { before, opaque } = change;
   if (before === "unknown") return { ...change, touched: false };
@@ -180,7 +183,7 @@ export function kept(change: FileChange, ids?: ReadonlySet<number>): FileChange 
 }
 
 /**
- * Returns the change after an undo. The caller must write the new text to the file.
+ * Returns the change record after an undo. The caller must write the new text to the file.
  * @param ids the hunks to undo; undefined for the whole file
  */
 export function undone(change: FileChange, ids?: ReadonlySet<number>): FileChange {

@@ -37,7 +37,7 @@ function environment(): NodeJS.ProcessEnv {
     ...Object.fromEntries(own),
     GIT_OPTIONAL_LOCKS: "0",
     GIT_NO_LAZY_FETCH: "1",
-    GIT_ALLOW_PROTOCOL: "none", // a repository can name a program that fetches missing objects
+    GIT_ALLOW_PROTOCOL: "none", // a repository can name a program that fetches missing objects; prevents such fetches
     GIT_TERMINAL_PROMPT: "0",
     GIT_LITERAL_PATHSPECS: "1",
     LC_ALL: "C",

@@ -77,7 +77,7 @@ export function answerHistoryRequests({
     const { path, texts } = entry;
     const author = authorOf(entry);
     const found = await readState(path);
-    // Treats all later changes of the file as the user's, even those of agents.
+    // Treats all later changes of the file as changes by the user, even if an agent made them.
     const begun = beginChange(path, fileOf(texts.before), author);
     const change = follow(follow(begun, fileOf(texts.after), author), found);
     const reason = obstacle(change);

@@ -237,7 +237,7 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
 
 /**
  * Returns the texts before and after a proposed change.
- * @returns undefined if the earlier text is unknown. With null as earlier text, undo would delete the file
+ * @returns undefined if the earlier text is unknown. If the earlier text were null instead, undo would delete the file
  */
 function textsOf({ original: { bytes, version }, content }: Proposal): Texts | undefined {
   if (bytes ? bytes.length > MAX_FILE_BYTES : !isAbsent(version)) return undefined;

@@ -31,7 +31,7 @@ interface Tracker {
   /** Records that the user or an undo has written a file, so that the write is not attributed to a running command. */
   settled(path: string, now: FileState): void;
   areCommandsRunning(): boolean;
-  /** Updates a change from the state on disk after a write that no hook has reported. */
+  /** Updates a change record from the state on disk after a write that no hook has reported. */
   catchUp(change: FileChange, now: FileState): void;
   /**
    * Completes the pending edits and commands of agents whose processes have ended (see {@link Agents.findGone}).
@@ -69,7 +69,7 @@ interface TrackerOptions {
   enqueue(run: () => void | Promise<void>): Promise<void>;
   /**
    * Resolves when commands from before a restart of the host process are loaded. The end of a command must not be
-   * handled earlier, because the command may be one of these.
+   * handled earlier, because the command may be among those being loaded.
    */
   resumed(): Promise<unknown>;
 }
@@ -90,8 +90,8 @@ export function createTracker(options: TrackerOptions): Tracker {
   /** Hashes of texts that the user has accepted, by file. */
   const agreements = new Map<string, Set<string>>();
   /**
-   * Real path of each file that is being edited, by agent and path. It is resolved once, because a symbolic link may
-   * change during the edit.
+   * Real path of each file that is being edited, by agent and path. The path is resolved only once, because a symbolic
+   * link may change during the edit.
    */
   const places = new Map<string, string>();
   /** Edits for which the CLI asked the user before the tool started, as Qwen Code does. By agent and path. */
@@ -111,7 +111,8 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   /**
-   * Records that the CLI asks the user before an edit. Ignores questions during an edit: Gemini CLI asks during edits.
+   * Records that the CLI asks the user before an edit. Ignores questions that come during the edit, such as those of
+   * Gemini CLI.
    */
   function asks(agent: Agent, filePath: string): void {
     const key = keyOf(agent, filePath);
@@ -210,9 +211,9 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   /**
-   * Updates the known changes from the snapshot before a command.
-   * @param runner agent of an earlier command that is still running. This agent counts as the author of unreported
-   * differences
+   * Updates the known change records from the snapshot before a command.
+   * @param runner agent of an earlier command that is still running. Unreported differences are attributed to this
+   * agent
    */
   function takeBefore(snapshot: ReadonlyMap<string, FileState>, runner: Agent | undefined): void {
     for (const change of files.known()) {
@@ -221,7 +222,10 @@ export function createTracker(options: TrackerOptions): Tracker {
     }
   }
 
-  /** Attributes a difference from the last known state to `agent`. If `agent` is undefined, the user is the author. */
+  /**
+   * Compares a file with its last known state. Attributes a difference to `agent`, or to the user if `agent` is
+   * undefined.
+   */
   function catchUp(change: FileChange, now: FileState, agent: Agent | undefined): void {
     if (now.version === change.version) return;
     if (agent) {

@@ -1,7 +1,7 @@
 /** Splits hunks at the lines that the user has chosen. */
 import type { Hunk, TrackedText } from "./edits-to-hunks.ts";
 
-/** Lines `from` to `to` (exclusive), 0-based. */
+/** A range of lines (0-based). `to` is exclusive. */
 export interface Lines {
   readonly from: number;
   readonly to: number;
@@ -34,8 +34,8 @@ export function splitHunks(
     const parts = partsOf(hunk, isIn);
     const isWhole = parts.length === 1;
     if (!isWhole && hunk.edited) {
-      // The agent has overwritten an edit of the user here. Such a hunk cannot be split, because nothing tells which of
-      // the user's lines belong to which part.
+      // The agent has overwritten an edit of the user in this hunk. Such a hunk cannot be split, because nothing tells
+      // which of the user's lines belong to which part.
       isRefused = true;
       return hunk;
     }
@@ -49,8 +49,9 @@ export function splitHunks(
 }
 
 /**
- * Divides a hunk into chosen parts and other parts. Line numbers are relative to the hunk (0-based). A hunk without
- * lines is a removal. It is chosen with the line above, or with the first line at the top of the file.
+ * Divides a hunk into chosen parts and other parts. Line numbers are relative to the hunk (0-based). A hunk that only
+ * removes lines is chosen together with the line above. At the top of the file, such a hunk is chosen with the first
+ * line.
  */
 function partsOf({ line, count }: Hunk, isIn: (line: number) => boolean): (Lines & { isChosen: boolean })[] {
   if (count === 0) return [{ from: 0, to: 0, isChosen: isIn(Math.max(line - 1, 0)) }];

@@ -78,7 +78,10 @@ export function createJournal(file: string, log: Log): Journal {
   let writing: Promise<void> | undefined;
   let reading: Promise<unknown> = Promise.resolve();
   let idle: NodeJS.Timeout | undefined;
-  /** Line break before the first new line, because a crash of the host process may have left an incomplete line. */
+  /**
+   * Line break that the first write puts before its lines, because a crash of the host process may have left an
+   * incomplete line.
+   */
   let separator = "\n";
 
   function count(key: string, now: { at: number; size: number } | undefined): void {
@@ -138,13 +141,13 @@ export function createJournal(file: string, log: Log): Journal {
 
   /**
    * Erases removed and replaced values from the file.
-   * @param isIdle true if nothing was written for a while. Otherwise, erases only values that take much space
+   * @param isIdle true if nothing was written for a while. If false, erases the values only when they take much space
    */
   async function tidy(isIdle: boolean): Promise<void> {
     const waste = (size ?? 0) - storedSize;
     const isDue = isIdle || stored.size === 0 || waste > Math.max(MAX_OBSOLETE_LENGTH, storedSize);
     if (waste === 0 || !isDue) return;
-    const lines = await readLines(file); // includes lines from before a restart
+    const lines = await readLines(file); // includes lines that were written before a restart
     if (lines.length > 0) await writeJournal(file, lines);
     else truncateSync(file);
     recount(lines);
@@ -152,7 +155,7 @@ export function createJournal(file: string, log: Log): Journal {
   }
 
   async function write(afterReading: Promise<unknown>, isIdle: boolean): Promise<void> {
-    await setImmediate(); // lets the host handle a waiting event of an agent first
+    await setImmediate(); // lets a waiting hook event be handled first
     await afterReading;
     try {
       do {
@@ -256,7 +259,7 @@ export async function writeJournal(file: string, lines: readonly JournalLine[]):
   await rename(draft, file);
 }
 
-/** Returns the paths of the files in a directory whose names end with `ending`. Never rejects. */
+/** Returns the paths of a directory's files whose names end with `ending`. Never rejects. */
 export async function journalsIn(directory: string, ending = JOURNAL): Promise<string[]> {
   const names = await readdir(directory).catch((): string[] => []);
   return names.filter((name) => name.endsWith(ending)).map((name) => join(directory, name));

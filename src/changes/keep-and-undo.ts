@@ -74,7 +74,7 @@ interface DecisionsOptions {
    * process has ended.
    */
   enqueue(run: () => Promise<void>): Promise<void>;
-  /** Updates the change of a file from the disk. */
+  /** Updates the change record of a file from the disk. */
   syncPath(path: string): Promise<void>;
   /** Called when an undo has written a file. */
   settled(path: string, now: FileState): void;
@@ -133,8 +133,8 @@ export function createDecisions(options: DecisionsOptions): Decisions {
   }
 
   /**
-   * Sorts files that an agent created to the front. Undo deletes these files first, because they may block the path of
-   * another file that undo restores.
+   * Puts the files that agents created first. Undo must delete these files before it restores others, because they may
+   * block the path of another file.
    */
   function createdFirst(chosen: readonly Chosen[]): Chosen[] {
     const isCreated = ({ path }: Chosen) => files.get(path)?.before === "absent";
@@ -189,7 +189,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
   }
 
   /**
-   * Updates the change of a file from the disk before an undo or a revert.
+   * Updates the change record of a file from the disk before an undo or a revert.
    * @throws {Refusal} while an agent is editing the file
    */
   async function prepare(path: string): Promise<void> {
@@ -223,7 +223,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     tellResult(bridge, isAny ? [result] : [], problems);
   }
 
-  /** Reverts a keep: lists the change again. */
+  /** Reverts a decision to keep a change: lists the change again. */
   async function unkeep({ before }: Step): Promise<void> {
     const { path } = before;
     const now = await readState(path);
@@ -236,7 +236,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     files.set(next);
   }
 
-  /** Reverts an undo: restores the agent's lines. */
+  /** Reverts an undo: writes the agent's lines again. */
   async function redo({ before, after }: Step): Promise<void> {
     const { path } = before;
     if (before.opaque) throw new Refusal(`${path} cannot be restored: ${before.opaque.reason}`);
@@ -303,13 +303,13 @@ function inRanges(
   return chosen.size > 0 ? { change: { ...change, text }, ids: chosen } : undefined;
 }
 
-/** Returns the chosen hunks that a decision has removed. @param next the change after the decision */
+/** Returns the chosen hunks that a decision has removed. @param next the change record after the decision */
 function decidedHunks({ change, ids }: Choice, next: FileChange): Hunk[] {
   const left = new Set(next.text.hunks.map(({ id }) => id));
   return change.text.hunks.filter(({ id }) => (ids?.has(id) ?? true) && !left.has(id));
 }
 
-/** Adds the hunks of this decision to the number of hunks that the user has kept or undone. */
+/** Increases the number of decided hunks by the hunks of this decision. */
 function withDecisionCount(choice: Choice, next: FileChange): FileChange {
   return { ...next, decided: choice.change.decided + decidedHunks(choice, next).length };
 }

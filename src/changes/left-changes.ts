@@ -34,7 +34,7 @@ interface LeftChanges {
    * @returns the stored values, oldest first
    */
   take(isWanted: (path: string) => boolean): Promise<unknown[]>;
-  /** Removes old journals, and the oldest journals beyond the size limit. */
+  /** Removes journals that are too old. Then removes the oldest journals until the rest fits into the size limit. */
   prune(): Promise<void>;
 }
 
@@ -69,7 +69,8 @@ export function createLeftChanges(own: string, journal: Journal): LeftChanges {
       return []; // another Neovim has taken the journal
     }
     const oldest = Date.now() - MAX_AGE_MS;
-    // Takes only changes, whose keys are absolute paths. Other values are useless after the end of their Neovim.
+    // Takes only values whose key is an absolute path, because these are changes of files. Other values are useless
+    // after their Neovim has ended.
     const changes = (await readLines(target)).filter(({ key, at }) => isAbsolute(key) && at > oldest);
     const wanted = changes.filter(({ key }) => isWanted(key));
     return [{ file, target, wanted, others: changes.filter((one) => !wanted.includes(one)) }];

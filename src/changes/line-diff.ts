@@ -32,7 +32,7 @@ export function splitLines(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }
 
-/** Lines `from` to `to` (exclusive) of each text. */
+/** A range of lines in each text (0-based). `to` is exclusive. */
 interface Part {
   readonly a: readonly [from: number, to: number];
   readonly b: readonly [from: number, to: number];

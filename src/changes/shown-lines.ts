@@ -21,14 +21,16 @@ export function oldLines({ hunks }: TrackedText): { id: number; lines: string[] 
   }));
 }
 
-/** Returns the lines of a text. Cuts long lines. @param text one character for each byte of the file (latin1) */
+/**
+ * Returns the lines of a text. Cuts long lines. @param text text with one character for each byte of the file (latin1)
+ */
 export function shownLines(text: string): string[] {
   return splitLines(text).map((line) => plain(line));
 }
 
 /**
- * Returns the complete lines of a text, as a buffer of Neovim contains them. @param text one character for each byte of
- * the file (latin1)
+ * Returns the lines of a text as Neovim would load them into a buffer.
+ * @param text text with one character for each byte of the file (latin1)
  */
 export function wholeLines(text: string): string[] {
   const mark = /^\xef\xbb\xbf/;

@@ -1,5 +1,5 @@
 /**
- * Finds changes that the user has staged or committed. In both cases, Git's index names another object for the file.
+ * Finds changes that the user has staged or committed. In both cases, Git's index refers to a new object for the file.
  * Parses the index and hashes the files without Git, because Git would run filters that the repository configures.
  */
 import { dirname } from "node:path";
@@ -48,7 +48,7 @@ export function createStaging({ files, history, enqueue, areCommandsRunning }: S
   const readIndex = createIndexReader();
   /** For each index: the object names of its files, by file name. */
   const names = new WeakMap<GitIndex, Map<string, string>>();
-  /** Files whose object names in the index must still be recorded. */
+  /** Files whose object names in the index are not recorded yet. */
   const due = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
 

@@ -37,8 +37,8 @@ export interface TreeSnapshot extends WorkTree {
   /** Index entries of the files in directories that are open in Neovim. */
   readonly entries: readonly IndexEntry[];
   /**
-   * Number of entries at the beginning of the list whose files were compared with the index. If the snapshot has no
-   * state for such a file, the file did not differ.
+   * Number of entries that were compared with the files on disk, counted from the first entry. If the snapshot contains
+   * no state of a compared file, the file did not differ from the index.
    */
   readonly looked: number;
   /** Permission bits of each entry's file on disk. The index stores only the executable bit. */
@@ -152,8 +152,7 @@ function openEntries(index: GitIndex, isOpen: (name: string) => boolean): IndexE
 }
 
 /**
- * Stored form of a snapshot. The index entries are left out: after a restart of the host process, they are read again
- * from an unchanged index.
+ * Stored form of a snapshot. Leaves out the index entries, because they can be read again if the index is unchanged.
  */
 export type StoredTree = WorkTree &
   Pick<TreeSnapshot, "looked" | "repositories"> & { indexVersion: string; modes: string };

@@ -15,7 +15,7 @@ const MAX_NAMES = 10;
 const MAX_NAME_LENGTH = 200;
 
 export interface UndoNotes {
-  /** Records that the user has undone these hunks of a change. An empty list stands for the whole file. */
+  /** Records that the user has undone these hunks. An empty list stands for the whole file. */
   undid(change: FileChange, hunks: readonly Hunk[]): void;
   /** Removes the notes about a file after the user has reverted a decision on the file. */
   reverted(path: string): void;

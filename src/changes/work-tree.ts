@@ -55,7 +55,7 @@ export interface Scope {
   readonly except: string;
 }
 
-/** Returns a function that tells whether a file is in the scope. The argument is a path relative to the work tree. */
+/** Creates a filter for the tracked directories. The argument of the filter is a path relative to the work tree. */
 export async function createFilter(
   { directories, except }: Scope,
   top: string,
@@ -190,8 +190,8 @@ export async function candidatesAt(paths: readonly string[], isOver?: () => bool
 }
 
 /**
- * Returns for each path whether all folders of the path are real directories. A symbolic link may have replaced a
- * folder since Git wrote its index.
+ * Returns for each path whether all folders of the path are real directories. After Git wrote its index, a symbolic
+ * link may have replaced a folder.
  */
 export async function areReal(paths: readonly string[]): Promise<boolean[]> {
   const folders = new Map<string, Promise<boolean>>();

@@ -19,7 +19,8 @@ export interface Agents {
   readonly areAtWork: boolean;
   /**
    * Returns working agents whose processes have ended. No event will end their pending edits.
-   * @param cli profile of a CLI without connected clients. Its agents without a visible process count as ended, too
+   * @param cli profile of a CLI without connected clients. Agents of this CLI without a visible process count as ended,
+   * too
    */
   findGone(cli?: string): Agent[];
   /** Ends the work of an agent. @returns true if the agent was working */
@@ -58,7 +59,7 @@ export function createAgents({ gone, changed }: AgentsOptions): Agents {
 
   return {
     handle({ kind, agent }) {
-      // The agent's process exists, because it has just run a hook. If the process is not visible here, it runs on
+      // The agent has just run a hook, so its process exists. If the process is not visible here, the agent runs on
       // another machine or in a container. A local process may have the same id by chance.
       const pid = agent.pid !== undefined && isOwnAndAlive(agent.pid) ? agent.pid : undefined;
       const seen = atWork.get(agent.session) ?? { ...agent, pid };

@@ -46,7 +46,7 @@ interface SocketSessionOptions {
   identify(client: string): Identity;
   /** Called after the client's `initialize` request. */
   connected(session: Client): void;
-  /** Called when a connection is lost for which `connected` was called. */
+  /** Called when a connection is lost after `connected` was called. */
   ended(session: Client): void;
   times?: Times;
 }

@@ -44,7 +44,7 @@ export function createContext({ changed = () => {}, report }: ContextOptions = {
   const started = Date.now();
   let current = EMPTY;
   let selected: SelectedRange | undefined;
-  /** Last active file that exists on disk. A new file does not replace it before the first write. */
+  /** Last active file that exists on disk. A new file becomes active only after the first write. */
   let active: Active | undefined;
   /** Path of the active file if the file must not be shared. */
   let excluded: string | undefined;

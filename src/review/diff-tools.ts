@@ -69,7 +69,8 @@ export function registerTools(server: McpServer, diffs: DiffTools, log: Log): vo
     ({ filePath }) =>
       answer(async () => {
         checkLength(filePath);
-        // The companion specification requires the plain content as the answer. Gemini CLI understands only this JSON.
+        // The companion specification requires the plain content as the answer. Gemini CLI understands only a JSON
+        // object with the content.
         const content = await closeDiff(filePath);
         return [{ type: "text", text: JSON.stringify({ content }) }];
       }),

@@ -1,6 +1,6 @@
 /**
  * Detects that a CLI has dropped the user's edits of a proposed text. Qwen Code 0.24.4 asks for the edited text when
- * the user says "yes" in its terminal, but then writes the original proposal. The file on disk shows which text was
+ * the user says "yes" in the terminal, but then writes the original proposal. The file on disk shows which text was
  * written.
  */
 import { setTimeout as delay } from "node:timers/promises";

@@ -25,7 +25,7 @@ import { createReviewedFiles } from "./reviewed-files.ts";
 import { createStaleness } from "./staleness.ts";
 import { createAcceptedTextWriter } from "./write-accepted-text.ts";
 
-/** Session id of reviews that the bridge opens itself, without a CLI. */
+/** Session id of reviews that do not come from a CLI's `openDiff`. */
 const OWN_SESSION = "";
 
 /** Timeout for reading the file before `openDiff` is answered. */
@@ -50,7 +50,7 @@ export interface Reviews {
   /** Returns the review functions for a client's session. */
   tools(client: Pick<Client, "id" | "info">): ClientReviews;
   /**
-   * Opens a review that no CLI has asked for. The host process writes the accepted text.
+   * Opens a review that does not come from a CLI's `openDiff`. The host process writes the accepted text.
    * @param signal aborted to close the review; ignored after another text has replaced this one
    * @returns the outcome, when the user has decided
    * @throws {Refusal} if the review cannot be shown
@@ -113,7 +113,10 @@ interface ReviewsOptions {
   earlier: readonly ReviewInfo[];
   /** Called when the user has decided on a review of a session. */
   decided: (sessionId: string, accepted: boolean) => void;
-  /** Stores the open reviews for a restart of the host process. Called when these reviews have changed. */
+  /**
+   * Stores the open reviews, so that they survive a restart of the host process. Called when these reviews have
+   * changed.
+   */
   remember: (reviews: ReviewInfo[]) => void;
   /**
    * Called when the user has accepted a proposed text in Neovim, or has answered in the CLI's terminal. This call comes
@@ -155,7 +158,8 @@ export function createReviews(options: ReviewsOptions): Reviews {
   }
 
   /**
-   * Sends the user's decision to the CLI. For a review of the bridge itself, writes the accepted text.
+   * Sends the user's decision to the CLI. If the review does not come from a CLI's `openDiff`, writes the accepted
+   * text.
    * @param event undefined for a rejection
    */
   async function decide(id: number, event?: EventPayload<"diff_accepted">): Promise<void> {
@@ -190,11 +194,12 @@ export function createReviews(options: ReviewsOptions): Reviews {
   async function acceptedText(review: Review, event: EventPayload<"diff_accepted">): Promise<string> {
     if ("content" in event) return event.content;
     if (review.text?.id === event.textId) return review.text.content;
-    // The text is missing after a crash of the host process, and after another text has just replaced it.
+    // The text may be missing here: the host process may have restarted, or another text may just have replaced the
+    // text.
     return (await bridge.call("decision_read", { id: review.id })).content;
   }
 
-  /** Shows the user's edits as a new review if the CLI has dropped them. */
+  /** Shows the user's edits as a new review if the CLI has dropped the edits. */
   async function recover({ filePath, baseline, label }: Review, content: string): Promise<void> {
     if (!baseline || !(await areDropped({ filePath, content, proposed: baseline.proposed }, closing.signal)))
       return;
@@ -260,7 +265,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     const outcome = setText(review, newContent);
     const textId = review.text?.id ?? "";
     const shown = bridge.call("diff_open", { id, filePath, newContent, textId, ...names });
-    const original = setImmediate(filePath).then(readDiskText); // runs while Neovim shows the review
+    const original = setImmediate(filePath).then(readDiskText); // reads the file while Neovim shows the review
     const cli = clients.get(sessionId)?.info.credential ?? names.label;
     const noted = options.history.proposed(id, cli, filePath, newContent, original);
     const isPending = await shown.then(

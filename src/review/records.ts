@@ -54,17 +54,17 @@ export interface Review {
   state: ReviewState;
   /** The proposed text, with an id that messages from Neovim use. Undefined after a crash of the host process. */
   text?: { readonly id: string; readonly content: string };
-  /** Undefined until the file has been read. */
+  /** State of the file when the proposed text was shown. Undefined until the file has been read. */
   baseline?: Baseline | undefined;
-  /** Undefined until src/review/staleness.ts follows the file. */
+  /** Current state of the file. Undefined until src/review/staleness.ts follows the file. */
   file?: FollowedFile;
   /** Resolves the promise that waits for the outcome. */
   tell?: (outcome: ReviewOutcome) => void;
 }
 
 /**
- * Stored form of a review. Leaves out the name: after a restart of the host process, only reviews whose name is their
- * path are continued.
+ * Stored form of a review. Leaves out the name: after a restart of the host process, a review continues only if its
+ * name is the path of the file.
  */
 export type ReviewInfo = Readonly<Pick<Review, "id" | "sessionId" | "label" | "filePath" | "baseline">>;
 

@@ -42,8 +42,8 @@ export function createReviewedFiles(
   });
 
   /**
-   * Watches the folders of a file. Callers must read the file's version after this call. A write between an earlier
-   * read and this call would be missed.
+   * Watches the folders of a file. Callers must read the file's version after this call, because a version that was
+   * read earlier could miss a write.
    */
   async function watchPaths(path: string, file: Followed): Promise<void> {
     file.paths = await disk.run(path, () => pathsToWatch(path));

@@ -1,7 +1,7 @@
 /**
- * Detects stale reviews. A review becomes stale when its file changes after the proposal came: the bytes on disk have
- * changed, or the user has edited the file's buffer. A review is closed when the file on disk contains the proposed
- * text.
+ * Detects stale reviews. A review becomes stale when its file changes after the text was proposed: the bytes on disk
+ * have changed, or the user has edited the file's buffer. A review is closed when the file on disk contains the
+ * proposed text.
  */
 import { setImmediate } from "node:timers/promises";
 import type { Log } from "../base/log.ts";
@@ -33,7 +33,10 @@ interface Staleness {
 interface StalenessOptions {
   bridge: Bridge;
   log: Log;
-  /** Called when the file's state at the start of a review is known, or the user's edits have changed. */
+  /**
+   * Called when stored data of a review has changed: the state of the file, or the note that the user has edited the
+   * buffer.
+   */
   noted: () => void;
   /** Called when the file on disk contains the proposed text. */
   written: (review: Review) => Promise<void>;
@@ -108,7 +111,7 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
   return {
     async begin(review, original, proposed) {
       const file = follow(review);
-      const [{ hash, version }] = await Promise.all([original, setImmediate()]); // answers the client first
+      const [{ hash, version }] = await Promise.all([original, setImmediate()]); // the client gets its answer first
       if (!followed.has(review) || review.file !== file) return;
       file.seen = { hash, version };
       review.baseline = { disk: hash, proposed: hashOfPlain(proposed), edited: file.edited };

@@ -1,4 +1,7 @@
-/** Writes accepted texts of reviews that the bridge has opened itself. No CLI writes these texts. */
+/**
+ * Writes accepted texts of reviews that do not come from a CLI's `openDiff`. After an `openDiff`, the CLI itself writes
+ * the text.
+ */
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Log } from "../base/log.ts";

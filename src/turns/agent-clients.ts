@@ -13,7 +13,7 @@ const MAX_AGENTS = 64;
 export interface AgentClients {
   /** Returns the session id of the agent's client; undefined if the client is not connected. */
   find(agent: Agent): Promise<string | undefined>;
-  /** Like `find`, but does not search: returns the result of an earlier search. */
+  /** Returns the result of an earlier call of `find`. Does not search. */
   known(agent: Agent): string | undefined;
   /** Records that an agent has sent a hook event, and searches for the agent's client. */
   heard(agent: Agent): Promise<void>;
@@ -33,7 +33,7 @@ interface AgentClientsOptions {
   sessions: Pick<ClientList, "connected">;
   /** Agents that sent hook events before a crash of the host process. */
   earlier: readonly HeardAgent[];
-  /** Called when `hasHeard` becomes true, or `hasHooks` of a session. */
+  /** Called when `hasHeard` or `hasHooks` becomes true. */
   found(): void;
   /** Stores all agents that have sent hook events, so that they are known after a crash of the host process. */
   remember(agents: HeardAgent[]): void;

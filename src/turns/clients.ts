@@ -10,7 +10,10 @@ import { type ClientActivity, createActivity } from "./activity.ts";
 import { type AgentClients, createAgentClients } from "./agent-clients.ts";
 import { createTerminals, type Terminals } from "./terminals.ts";
 
-/** Time for clients to reconnect after a restart of the host process that was too fast for them to notice. */
+/**
+ * Time for clients to reconnect after a fast restart of the host process. Clients may not notice such a restart at
+ * once.
+ */
 const RECONNECT_TIMEOUT_MS = 3_000;
 
 /** Time for clients with WebSockets to reconnect. Such clients try for 16 s. */

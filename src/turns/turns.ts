@@ -46,7 +46,7 @@ export interface Turns {
   active(): readonly { readonly agent: Agent; readonly activity: Exclude<Activity, "idle"> }[];
 }
 
-/** @param changed called synchronously for each change, in order */
+/** Creates the tracker of turns. @param changed called synchronously for each change of a turn */
 export function createTurns(changed: (change: TurnChange) => void): Turns {
   const turns = new Map<string, { agent: Agent; activity: "working" | "waiting"; events: number }>();
 
