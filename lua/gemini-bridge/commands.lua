@@ -31,7 +31,7 @@ local function with_file(args, act)
   act(path ~= "" and path or nil)
 end
 
---- Returns the lines of the command's range, or else the selected lines.
+--- Returns the line range of a command. Without a range, returns the selected lines.
 ---@param args vim.api.keyset.create_user_command.command_args
 ---@return [integer, integer]? lines First and last line, 1-based. nil if there is neither a range nor a selection.
 local function lines(args)
@@ -67,8 +67,8 @@ function M.clean_session()
   end)
 end
 
---- Calls `go`. If the bridge is stopped and not built, first asks the user to build it. If the running bridge is older
---- than the latest build, first asks the user to restart it.
+--- Calls `go`. If the bridge is stopped and not built, first asks the user to build the bridge. If the running bridge
+--- is older than the latest build, first asks the user to restart it.
 ---@param go fun()
 local function when_built(go)
   local is_stopped = require("gemini-bridge.bridge.status").get().state == "stopped"
@@ -118,7 +118,7 @@ function M.log()
   end
   -- An Ex command would expand special characters in the path.
   local buf = vim.fn.bufadd(path)
-  vim.bo[buf].buflisted, vim.bo[buf].swapfile = true, false -- several Neovims may show the log
+  vim.bo[buf].buflisted, vim.bo[buf].swapfile = true, false -- no swap file: several Neovims may show the log
   local base = require("gemini-bridge.editor.window").base()
   vim.api.nvim_open_win(buf, true, { win = base, split = "below" })
   vim.bo[buf].autoread = true

@@ -119,8 +119,8 @@ end
 ---@class gemini_bridge.ChangedFile
 ---@field path string
 ---@field status "modified"|"added"|"deleted"
----@field added integer Lines.
----@field removed integer Lines.
+---@field added integer Number of added lines.
+---@field removed integer Number of removed lines.
 ---@field hunks integer Number of hunks.
 ---@field ranges gemini_bridge.ChangedRange[] Lines of the hunks.
 ---@field cli string Name of the CLI that was the last to change the file.

@@ -165,8 +165,8 @@ local function flush()
   if is_own and is_asking() then
     vim.api.nvim_create_autocmd("SafeState", {
       callback = function()
-        -- Schedules `flush` only if messages can be shown. Each scheduled function makes Neovim fire SafeState again,
-        -- so that scheduling while a command line is open would never end.
+        -- Schedules `flush` only if messages can be shown. A scheduled function makes Neovim fire SafeState again. With
+        -- an open command line, this would repeat endlessly.
         if is_asking() then
           return
         end

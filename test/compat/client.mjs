@@ -1,6 +1,5 @@
-// Plays one session with the client code of a CLI.
-// usage: node client.mjs <module of its client> <module of its context> <file for proposals> <log of the
-// steps, one JSON object per line>
+// Runs one session with the client code of a CLI. Logs each step as one line of JSON.
+// usage: node client.mjs <module of the client> <module of the context> <file for proposals> <log file>
 import { appendFileSync, existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
@@ -11,10 +10,10 @@ const say = (step, result) => appendFileSync(log, `${JSON.stringify({ step, resu
 
 const { IdeClient } = await load(clientModule);
 const contexts = await load(contextModule);
-// The name of the store changed in 0.7.
+// Gemini CLI 0.7 has renamed this export.
 const context = () => contexts.ideContextStore?.get() ?? contexts.ideContext?.getIdeContext();
 
-// Each release logs in its own way. The output must not go to the terminal.
+// Each release logs in a different way. The output must not go to the terminal.
 for (const method of ["debug", "error", "log", "warn"]) console[method] = () => {};
 
 const client = await IdeClient.getInstance();
@@ -31,7 +30,7 @@ say("accept", await client.openDiff(path, "proposed\n"));
 say("reject", await client.openDiff(path, "unwanted\n"));
 
 const pending = client.openDiff(path, "undecided\n");
-// The CLI would ask its own user. Here, the test decides when to answer.
+// The CLI would ask the user. Here, the test decides when to answer.
 while (!existsSync(`${log}.go`)) await delay(20);
 await client.resolveDiffFromCli(path, "accepted");
 say("close", await pending);

@@ -14,7 +14,7 @@ const versionOf = (folder: string) =>
 
 const qwen = join(root, ".qwen/node_modules/@qwen-code/qwen-code");
 
-/** Finds the bundled file with Qwen Code's client, because the names of its files are hashes. */
+/** Finds the bundled file with Qwen Code's client. The names of Qwen Code's files are hashes. */
 function qwenClient(): string {
   const chunks = join(qwen, "chunks");
   const name = readdirSync(chunks).find((chunk) => {
@@ -25,7 +25,7 @@ function qwenClient(): string {
   return join(chunks, name);
 }
 
-/** Folder with the source of LLxprt Code, which is not on npm. Without it, its client is not tested. */
+/** Folder with the source of LLxprt Code, which is not on npm. Without this folder, LLxprt Code is not tested. */
 const llxprt = process.env["LLXPRT_CODE"];
 
 /** Bundles the client from the source of LLxprt Code, without its logger. */
@@ -57,7 +57,7 @@ async function llxprtClient(t: Test, source: string): Promise<Pick<ClientCode, "
   return { modules: [join(outdir, "ide-client.mjs"), join(outdir, "ideContext.mjs")] };
 }
 
-/** Returns the newest available Node, because LLxprt Code needs 24. */
+/** Returns the newest available Node. LLxprt Code needs Node 24. */
 function newestNode(): string {
   const path = join(root, ".nodes/node_modules", `node-24-${process.platform}-${process.arch}`, "bin/node");
   return existsSync(path) ? path : process.execPath;
@@ -65,13 +65,13 @@ function newestNode(): string {
 
 t.setTimeout(180_000);
 
-t.test("other CLIs connect", async (t) => {
+t.test("CLIs other than Gemini CLI connect", async (t) => {
   const nvim = await startCompat(t, {
     files: { "../home/.qwen/keep": "", "../home/.ola/keep": "" },
     init: `require('gemini-bridge').setup({ clis = { ${OLA} } })`,
   });
   const rows: string[] = [];
-  /** Plays a session. The bridge recognizes the client by its token. */
+  /** Runs a session. The bridge recognizes the client by the client's token. */
   async function play(t: Test, what: string, code: ClientCode): Promise<void> {
     await nvim.lua(`_G.known = nil
       vim.api.nvim_create_autocmd('User', { pattern = 'GeminiConnected', once = true, callback = function()

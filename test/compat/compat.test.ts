@@ -14,7 +14,7 @@ const newest = z
   .object({ version: z.string() })
   .parse(JSON.parse(readFileSync(join(root, "node_modules/@google/gemini-cli-core/package.json"), "utf8")));
 
-/** Tested releases, with the folders of their packages. */
+/** Tested releases of Gemini CLI, and the folders of their packages. */
 const releases = [
   ...Object.keys(dependencies).map((name) => ({
     version: name.replace("core-", ""),
@@ -23,12 +23,12 @@ const releases = [
   { version: newest.version, folder: join(root, "node_modules/@google/gemini-cli-core") },
 ];
 
-/** Releases that only connect to VS Code. Those before 0.6 also send no token. */
+/** Releases that connect only to VS Code. Releases before 0.6 also send no token. */
 const VSCODE_ONLY = ["0.5.5", "0.6.1"];
 
 t.setTimeout(180_000);
 
-t.test("each release of Gemini CLI's client plays a session", async (t) => {
+t.test("the client of each tested Gemini CLI release completes a session", async (t) => {
   const nvim = await startCompat(t);
   const rows = [
     "| Gemini CLI | connects | context | accept | reject | its own prompt |",
@@ -53,7 +53,7 @@ t.test("each release of Gemini CLI's client plays a session", async (t) => {
   t.comment(`\n${table}`);
   const works = rows.filter((row) => row.includes("| yes |")).map((row) => row.split(" ")[1]);
   t.ok(works.length >= 5, "five releases at least");
-  await t.test("the tested releases are those in the documentation", async (t) => {
+  await t.test("the documentation names the tested releases", async (t) => {
     t.ok(readFileSync(join(root, "README.md"), "utf8").includes(table), "the README has this table");
     t.same([OLDEST, NEWEST], [works[0], works.at(-1)], "and so does the doctor");
   });

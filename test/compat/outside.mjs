@@ -1,5 +1,4 @@
-// Hides that this machine is a container: in a container, releases up to 0.30 connect to another host,
-// whatever their environment says.
+// Hides that this machine is a container. In a container, Gemini CLI up to 0.30 always connects to another host.
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 

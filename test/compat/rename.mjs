@@ -1,4 +1,4 @@
-// Makes Qwen Code's own code use other names, like the CLIs that are derived from it.
+// Gives other names to Qwen Code's own code, as the CLIs that are derived from Qwen Code do.
 import { register } from "node:module";
 import { isMainThread } from "node:worker_threads";
 
@@ -6,7 +6,7 @@ const NAMES = { QWEN_CODE_IDE_: "OLA_CODE_IDE_", QWEN_HOME: "OLA_HOME", '".qwen"
 
 if (isMainThread) register(import.meta.url);
 
-/** A loader hook: https://nodejs.org/docs/latest-v20.x/api/module.html#loadurl-context-nextload */
+/** A loader hook, see https://nodejs.org/docs/latest-v20.x/api/module.html#loadurl-context-nextload. */
 export async function load(url, context, nextLoad) {
   const loaded = await nextLoad(url, context);
   if (!url.includes("/@qwen-code/") || !loaded.source) return loaded;

@@ -8,7 +8,7 @@ import { startNvim } from "../support/nvim.ts";
 
 const ORIGINAL = "const greeting = 'Hello';\nconst name = 'world';\nconsole.log(greeting, name);\n";
 
-/** The proposal under review and the windows that show it, or nil. */
+/** A Lua expression that returns the proposal under review and its windows, or nil. */
 const PROPOSAL = `(function()
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local diff = vim.b[buf].gemini_diff
@@ -19,10 +19,10 @@ const PROPOSAL = `(function()
 end)()`;
 const Proposal = z.object({ name: z.string(), filePath: z.string(), windows: z.array(z.int()).length(1) });
 
-/** The lines of a file's buffer. */
+/** Lua that returns the lines of a file's buffer. */
 const LINES = "return vim.api.nvim_buf_get_lines(vim.fn.bufnr(...), 0, -1, true)";
 
-/** Turns of a model that writes a file and then says a sentence. */
+/** Returns turns of a model that writes a file and then says a sentence. */
 function writes(path: string, content: string, sentence: string): Turn[] {
   return [
     [{ functionCall: { name: "write_file", args: { file_path: path, content } } }],
@@ -30,7 +30,7 @@ function writes(path: string, content: string, sentence: string): Turn[] {
   ];
 }
 
-t.test("Gemini CLI in a terminal is told the context and shows proposals", async (t) => {
+t.test("Gemini CLI in a terminal receives the context, and its proposals are shown in Neovim", async (t) => {
   const nvim = await startNvim(t, { files: { "greet.js": ORIGINAL, "notes.md": "# Notes\n" } });
   const model = await startModel(t);
   const path = nvim.path("greet.js");
@@ -44,7 +44,7 @@ t.test("Gemini CLI in a terminal is told the context and shows proposals", async
   const whereabouts = () =>
     nvim.lua("return { vim.api.nvim_get_current_win(), vim.api.nvim_get_mode().mode, vim.fn.winlayout() }");
 
-  /** Waits for the review, and leaves the terminal for the window of the proposal as a user would. */
+  /** Waits for the review. Moves the focus from the terminal to the proposal, as a user would. */
   async function enterProposal(t: Test): Promise<z.infer<typeof Proposal>> {
     await cli.waitForScreen(/Apply this change\?/);
     const proposal = Proposal.parse(await nvim.waitFor(PROPOSAL, "the proposal"));
@@ -78,7 +78,7 @@ t.test("Gemini CLI in a terminal is told the context and shows proposals", async
     );
   });
 
-  await t.test("the prompt carries file, cursor and selection", async (t) => {
+  await t.test("the CLI's prompt to the model contains file, cursor and selection", async (t) => {
     await nvim.input(":edit greet.js<CR>2G0wve");
     await observer.waitForNotification(
       "ide/contextUpdate",
@@ -98,7 +98,7 @@ t.test("Gemini CLI in a terminal is told the context and shows proposals", async
     ]);
   });
 
-  await t.test("the CLI writes a proposal as it was edited and accepted in Neovim", async (t) => {
+  await t.test("the CLI writes a proposal with the edits that the user has made in Neovim", async (t) => {
     const [win, , layout] = z.array(z.unknown()).parse(await whereabouts());
     model.say(...writes(path, ORIGINAL.replace("Hello", "Good day"), "The greeting is new."));
     await cli.type("Please greet more formally.");
@@ -121,7 +121,7 @@ t.test("Gemini CLI in a terminal is told the context and shows proposals", async
     );
   });
 
-  await t.test("yes in the CLI's own prompt accepts the edits made in Neovim", async (t) => {
+  await t.test("the answer yes in the CLI accepts the proposal with the edits made in Neovim", async (t) => {
     model.say(...writes(path, "console.log('short');\n", "It is shorter."));
     await cli.type("Please make it shorter.");
     await enterProposal(t);
@@ -132,7 +132,7 @@ t.test("Gemini CLI in a terminal is told the context and shows proposals", async
     await reviewIsOver();
   });
 
-  await t.test("a rejected proposal leaves the file alone", async (t) => {
+  await t.test("a rejected proposal does not change the file", async (t) => {
     const before = onDisk();
     model.say(...writes(path, "nonsense\n", "This is never said."));
     await cli.type("Please spoil it.");
@@ -147,7 +147,7 @@ t.test("Gemini CLI in a terminal is told the context and shows proposals", async
     t.same(observer.errors, []);
   });
 
-  await t.test("stopping the bridge disconnects it", async (t) => {
+  await t.test("stopping the bridge disconnects Gemini CLI", async (t) => {
     await nvim.input("<C-\\><C-n>:GeminiStop<CR>");
     await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the bridge to stop");
     t.notOk(existsSync(discovery.path), "the discovery file is gone");

@@ -1,11 +1,13 @@
-/** Two proposals of one turn of the real CLI, decided by single keystrokes from its terminal. */
+/**
+ * Tests two proposals in one turn of the real CLI. The user decides with single keys, starting in the CLI's terminal.
+ */
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { linkExtension } from "../support/extension.ts";
 import { geminiIn, startWithGemini } from "../support/gemini.ts";
 
 for (const hasHooks of [true, false])
-  t.test(`no keystroke for a proposal reaches the CLI, ${hasHooks ? "with" : "without"} hooks`, async (t) => {
+  t.test(`no key for a proposal reaches the CLI, ${hasHooks ? "with" : "without"} hooks`, async (t) => {
     const { nvim, model } = await startWithGemini(t, { files: { "a.txt": "one\n", "b.txt": "one\n" } });
     if (hasHooks) linkExtension(nvim.dirs.home);
     await nvim.command("edit a.txt");

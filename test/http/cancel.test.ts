@@ -2,7 +2,7 @@ import t, { type Test } from "tap";
 import { ask, headers, initialize, startServer } from "../support/server.ts";
 import { waitFor } from "../support/wait.ts";
 
-/** A server with tools that wait for `finish`. */
+/** Starts a server with tools that wait until the test calls `finish`. */
 async function start(t: Test) {
   const running = new Map<string, () => void>();
   const cancelled: string[] = [];
@@ -23,7 +23,7 @@ async function start(t: Test) {
     sessions,
     cancelled,
     finish: (name: string) => running.get(name)?.(),
-    /** Calls tools in one request. `body` is there when the response has ended. */
+    /** Calls tools in one request. `body` resolves when the response has ended. */
     async begin(...names: string[]) {
       for (const name of names) running.delete(name);
       const calls = names.map(call);
@@ -68,7 +68,7 @@ t.test("a cancelled request is aborted, and its response ends without an answer"
   t.same(cancelled, ["first"], "an answered request cannot be cancelled");
 });
 
-t.test("a request whose client has gone is aborted, and the session continues", async (t) => {
+t.test("a request of a client that has disconnected is aborted, and the session continues", async (t) => {
   const { begin, cancelled, finish, sessions } = await start(t);
   const first = await begin("first");
   first.leave();

@@ -1,5 +1,5 @@
 /**
- * Tests that the server answers any input in a valid form, or closes the connection, and then serves the next request.
+ * Tests that the server answers any input in a valid form or closes the connection, and then serves the next request.
  */
 import fc from "fast-check";
 import t, { type Test } from "tap";
@@ -16,10 +16,10 @@ import {
   startServer,
 } from "../support/server.ts";
 
-/** Text that no answer may contain. */
+/** Texts that no answer may contain. */
 const LEAKS = /node_modules|\/src\/|\.ts:\d|\.js:\d|\n\s+at |the-token/;
 
-/** Fails unless the answer has the form that its status requires. */
+/** Fails if the form of an answer does not match the answer's status. */
 function checkForm({ status, headers, body }: Answer): void {
   if (LEAKS.test(body)) throw new Error(`leaks: ${body}`);
   if (status >= 500 && status !== 503) throw new Error(`status ${status}: ${body}`);
@@ -30,7 +30,7 @@ function checkForm({ status, headers, body }: Answer): void {
     throw new Error(`status ${status} of type ${headers["content-type"]}`);
 }
 
-/** A small server with a short timeout, and one session in it that must survive everything. */
+/** Starts a small server with a short timeout. `session` must survive all inputs. */
 async function start(t: Test): Promise<Server & { session: string; serves: () => Promise<void> }> {
   const server = await startServer(t, {
     grace: 60_000,
@@ -97,7 +97,7 @@ const rawRequest = (port: number) => {
     .map(([start, known, lines, end, body]) => [start, ...known, ...lines, "", body].join(end));
 };
 
-t.test("answers any raw request without crashing", { timeout: 3_600_000 }, async (t) => {
+t.test("the server answers any raw request without crashing", { timeout: 3_600_000 }, async (t) => {
   const { port, serves, sessions } = await start(t);
   const property = fc.asyncProperty(
     fc.array(rawRequest(port), { minLength: 1, maxLength: 3 }),
@@ -150,32 +150,36 @@ function rpcMessage() {
   );
 }
 
-t.test("answers any JSON-RPC message in the form of MCP", { timeout: 3_600_000 }, async (t) => {
-  const { port, session, serves, sessions } = await start(t);
-  const extra = fc.record(
-    {
-      "mcp-session-id": fc.constantFrom(session, session, session, "unknown", ""),
-      "mcp-protocol-version": fc.constantFrom("2025-06-18", "2025-11-25", "0"),
-    },
-    { requiredKeys: [] },
-  );
-  const property = fc.asyncProperty(message, extra, async (body, headers) => {
-    const answer = await Promise.race([
-      ask(port, { body: JSON.stringify(body), headers }),
-      new Promise<"silent">((resolve) => setTimeout(resolve, 1_000, "silent")),
-    ]);
-    // A request that was cancelled in the same batch is not answered, as JSON-RPC requires.
-    if (answer === "silent") {
-      if (!JSON.stringify(body).includes("cancelled")) throw new Error("no answer");
-    } else checkForm(answer);
-    if (sessions.all().length > 15)
-      for (const { id } of sessions.all()) if (id !== session) await end(port, id);
-  });
-  await fc.assert(property, fuzz(t, "JSON-RPC messages", 300));
-  await serves();
-});
+t.test(
+  "the server answers any JSON-RPC message in the form that MCP requires",
+  { timeout: 3_600_000 },
+  async (t) => {
+    const { port, session, serves, sessions } = await start(t);
+    const extra = fc.record(
+      {
+        "mcp-session-id": fc.constantFrom(session, session, session, "unknown", ""),
+        "mcp-protocol-version": fc.constantFrom("2025-06-18", "2025-11-25", "0"),
+      },
+      { requiredKeys: [] },
+    );
+    const property = fc.asyncProperty(message, extra, async (body, headers) => {
+      const answer = await Promise.race([
+        ask(port, { body: JSON.stringify(body), headers }),
+        new Promise<"silent">((resolve) => setTimeout(resolve, 1_000, "silent")),
+      ]);
+      // JSON-RPC requires no answer to a request that was cancelled in the same batch.
+      if (answer === "silent") {
+        if (!JSON.stringify(body).includes("cancelled")) throw new Error("no answer");
+      } else checkForm(answer);
+      if (sessions.all().length > 15)
+        for (const { id } of sessions.all()) if (id !== session) await end(port, id);
+    });
+    await fc.assert(property, fuzz(t, "JSON-RPC messages", 300));
+    await serves();
+  },
+);
 
-t.test("answers any arguments of a tool", { timeout: 3_600_000 }, async (t) => {
+t.test("the server answers any arguments of a tool", { timeout: 3_600_000 }, async (t) => {
   const { port, session, serves } = await start(t);
   const text = fc.oneof(anyString(), fc.string({ unit: "grapheme" }), fc.jsonValue());
   const path = fc.oneof(
@@ -203,7 +207,7 @@ t.test("answers any arguments of a tool", { timeout: 3_600_000 }, async (t) => {
     const body = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "tools/call", params });
     const answer = await ask(port, { body, headers: { "mcp-session-id": session } });
     checkForm(answer);
-    // Keys that would change an object's prototype are refused with the whole body.
+    // The server refuses a body with keys that would change the prototype of an object.
     if (answer.status === 400 && /"(__proto__|constructor)"/.test(body)) return;
     if (answer.status !== 200) throw new Error(`status ${answer.status}`);
     if (!/"id":7/.test(answer.body)) throw new Error(answer.body);

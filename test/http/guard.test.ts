@@ -10,7 +10,7 @@ import {
   startServer,
 } from "../support/server.ts";
 
-t.test("requests need the token, the right host, and no origin", async (t) => {
+t.test("requests need the token and the right Host header, and must not have an Origin header", async (t) => {
   const { port } = await startServer(t);
   const cases: [string, Record<string, string | undefined>, number][] = [
     ["no token", { authorization: undefined }, 401],
@@ -51,7 +51,7 @@ t.test("requests need the token, the right host, and no origin", async (t) => {
   }
 });
 
-t.test("the guards answer before the body has arrived", async (t) => {
+t.test("requests are refused before their body has arrived", async (t) => {
   const { port, sessions } = await startServer(t);
   const head = (token: string, host: string, path = "/mcp") =>
     `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${token}\r\n` +
@@ -65,7 +65,7 @@ t.test("the guards answer before the body has arrived", async (t) => {
   t.same(sessions.all(), []);
 });
 
-t.test("only /mcp is served, with three methods", async (t) => {
+t.test("only the path /mcp is served, with three methods", async (t) => {
   const { port } = await startServer(t);
   const session = await initialize(port);
   for (const path of ["/", "/mcp/", "/MCP", "/other", "/mcp/..", "/..%2f..%2fetc/passwd", "/%ff", "*"]) {

@@ -30,7 +30,7 @@ const input = (size = 1) =>
     tool_input: { file_path: "/a.ts", content: "x".repeat(size) },
   });
 
-/** Starts an editor with a discovery file, which records the events of hooks. */
+/** Starts an editor with a discovery file. The editor records the events of hooks. */
 async function startEditor(t: Test, pid: number, roots: readonly string[], options: EditorOptions = {}) {
   const { profile = GEMINI, token = TOKEN } = options;
   const heard: AgentEvent[] = [];
@@ -57,7 +57,7 @@ interface EditorOptions {
   token?: string;
 }
 
-/** Starts a process that is not an ancestor of the hook. */
+/** Starts a process that is not an ancestor of the hook script. */
 function startProcess(t: Test): number {
   const { pid, ...sleep } = spawn("sleep", ["600"], { stdio: "ignore" });
   if (pid === undefined) throw new Error("no process");
@@ -66,7 +66,7 @@ function startProcess(t: Test): number {
   return pid;
 }
 
-/** Creates directories for discovery files and for the CLI, and an environment without the variables. */
+/** Creates directories for discovery files and for the CLI. The environment does not contain the variables. */
 function prepare(t: Test) {
   const TMPDIR = temporary(t);
   const workspace = makeDirectory(t);
@@ -87,18 +87,21 @@ const variables = (port: number, token = TOKEN) => ({
   GEMINI_CLI_IDE_AUTH_TOKEN: token,
 });
 
-t.test("the editor above the CLI is found in every directory, the nearest first", async (t) => {
-  const { tell } = prepare(t);
-  const far = await startEditor(t, process.ppid, ["/nowhere"]);
-  t.same(await tell(), ASKED);
-  t.match(far.heard, [{ kind: "tool_starting", agent: { pid: process.pid } }]);
-  const near = await startEditor(t, process.pid, ["/nowhere"]);
-  t.same(await tell(), ASKED);
-  t.equal(near.heard.length, 1);
-  t.equal(far.heard.length, 1);
-});
+t.test(
+  "the hook finds the editor among the CLI's ancestors in every directory, the nearest ancestor first",
+  async (t) => {
+    const { tell } = prepare(t);
+    const far = await startEditor(t, process.ppid, ["/nowhere"]);
+    t.same(await tell(), ASKED);
+    t.match(far.heard, [{ kind: "tool_starting", agent: { pid: process.pid } }]);
+    const near = await startEditor(t, process.pid, ["/nowhere"]);
+    t.same(await tell(), ASKED);
+    t.equal(near.heard.length, 1);
+    t.equal(far.heard.length, 1);
+  },
+);
 
-t.test("the editor named by the CLI's variable is found in every directory", async (t) => {
+t.test("the hook finds the editor that a variable of the CLI names in every directory", async (t) => {
   const { tell } = prepare(t);
   const editor = await startEditor(t, DEAD, ["/nowhere"]);
   t.same(await tell(), SILENT);
@@ -106,26 +109,29 @@ t.test("the editor named by the CLI's variable is found in every directory", asy
   t.equal(editor.heard.length, 1);
 });
 
-t.test("otherwise the editor with the directory open is found", async (t) => {
-  const { workspace, tell } = prepare(t);
-  const odd = join(workspace, 'a "b" \\ c ü');
-  mkdirSync(join(odd, "sub"), { recursive: true });
-  const link = join(makeDirectory(t), "link");
-  symlinkSync(odd, link);
-  for (const roots of [[odd], ["", "/nowhere", odd], [`${odd}/`], [link], ["/"]]) {
-    const editor = await startEditor(t, DEAD, roots);
-    for (const cwd of [odd, join(odd, "sub"), link, join(link, "sub")])
-      t.same(await tell({}, { cwd }), ASKED, `${roots} for ${cwd}`);
-    t.equal(editor.heard.length, 4);
-    rmSync(editor.path);
-  }
-  for (const root of ["", "relative", `${workspace}x`, join(workspace, "sub"), workspace.slice(0, -1)]) {
-    const editor = await startEditor(t, DEAD, [root]);
-    t.same(await tell(), SILENT, root);
-    t.same(editor.heard, []);
-    rmSync(editor.path);
-  }
-});
+t.test(
+  "without an ancestor and a variable, the hook finds the editor that has the directory open",
+  async (t) => {
+    const { workspace, tell } = prepare(t);
+    const odd = join(workspace, 'a "b" \\ c ü');
+    mkdirSync(join(odd, "sub"), { recursive: true });
+    const link = join(makeDirectory(t), "link");
+    symlinkSync(odd, link);
+    for (const roots of [[odd], ["", "/nowhere", odd], [`${odd}/`], [link], ["/"]]) {
+      const editor = await startEditor(t, DEAD, roots);
+      for (const cwd of [odd, join(odd, "sub"), link, join(link, "sub")])
+        t.same(await tell({}, { cwd }), ASKED, `${roots} for ${cwd}`);
+      t.equal(editor.heard.length, 4);
+      rmSync(editor.path);
+    }
+    for (const root of ["", "relative", `${workspace}x`, join(workspace, "sub"), workspace.slice(0, -1)]) {
+      const editor = await startEditor(t, DEAD, [root]);
+      t.same(await tell(), SILENT, root);
+      t.same(editor.heard, []);
+      rmSync(editor.path);
+    }
+  },
+);
 
 t.test("of several editors, the hook chooses the same as the CLI", async (t) => {
   const { TMPDIR, workspace, tell } = prepare(t);
@@ -155,7 +161,7 @@ t.test("of several editors, the hook chooses the same as the CLI", async (t) => 
   t.same(await tell(), SILENT);
 });
 
-t.test("an editor that has ended or has another token is skipped", async (t) => {
+t.test("the hook skips an editor that has ended or has another token", async (t) => {
   const { workspace, tell } = prepare(t);
   const right = await startEditor(t, DEAD, [workspace]);
   await startEditor(t, DEAD + 1, [workspace], { token: "another" });
@@ -164,27 +170,33 @@ t.test("an editor that has ended or has another token is skipped", async (t) => 
   t.equal(right.heard.length, 1);
 });
 
-t.test("the variables come first, and lead nowhere if the port is dead or the token is old", async (t) => {
-  const { workspace, tell } = prepare(t);
-  const announced = await startEditor(t, DEAD, [workspace]);
-  const own = await startEditor(t, DEAD + 1, ["/nowhere"]);
-  t.same(await tell(variables(own.port)), ASKED);
-  t.equal(own.heard.length, 1);
-  for (const [i, lost] of [
-    variables(1),
-    variables(own.port, "old"),
-    variables(announced.port, "old"),
-    { GEMINI_CLI_IDE_SERVER_PORT: String(own.port) },
-    { ...variables(own.port), GEMINI_CLI_IDE_SERVER_PORT: "no port" },
-    { ...variables(own.port), GEMINI_CLI_IDE_AUTH_TOKEN: `${TOKEN}\r\nX-Other: 1` },
-  ].entries()) {
-    t.same(await tell(lost), ASKED, JSON.stringify(lost));
-    t.equal(announced.heard.length, i + 1);
-  }
-  t.equal(own.heard.length, 1);
-});
+t.test(
+  "the hook uses the variables first, and reaches no editor if the port is dead or the token is old",
+  async (t) => {
+    const { workspace, tell } = prepare(t);
+    const announced = await startEditor(t, DEAD, [workspace]);
+    const own = await startEditor(t, DEAD + 1, ["/nowhere"]);
+    t.same(await tell(variables(own.port)), ASKED);
+    t.equal(own.heard.length, 1);
+    for (const [i, lost] of [
+      variables(1),
+      variables(own.port, "old"),
+      variables(announced.port, "old"),
+      { GEMINI_CLI_IDE_SERVER_PORT: String(own.port) },
+      { ...variables(own.port), GEMINI_CLI_IDE_SERVER_PORT: "no port" },
+      { ...variables(own.port), GEMINI_CLI_IDE_AUTH_TOKEN: `${TOKEN}\r\nX-Other: 1` },
+    ].entries()) {
+      t.same(await tell(lost), ASKED, JSON.stringify(lost));
+      t.equal(announced.heard.length, i + 1);
+    }
+    t.equal(own.heard.length, 1);
+  },
+);
 
-/** Starts a server that has taken the port of an editor. @returns the port */
+/**
+ * Starts another server on the port of an editor that has ended.
+ * @returns the port
+ */
 async function startThief(t: Test, serve: (socket: Socket) => void): Promise<number> {
   const sockets: Socket[] = [];
   const thief = createServer((socket) => {
@@ -199,7 +211,7 @@ async function startThief(t: Test, serve: (socket: Socket) => void): Promise<num
   return (thief.address() as AddressInfo).port;
 }
 
-t.test("a port that another server has taken leads to the announced editor", async (t) => {
+t.test("if another server has taken the port, the hook finds the announced editor", async (t) => {
   const { workspace, env } = prepare(t);
   const announced = await startEditor(t, DEAD, [workspace]);
   const answers: [name: string, serve: (socket: Socket) => void][] = [
@@ -221,7 +233,7 @@ t.test("a port that another server has taken leads to the announced editor", asy
     }
 });
 
-t.test("no other editor is told instead of one that hangs", async (t) => {
+t.test("if an editor hangs, the hook reports to no other editor", async (t) => {
   const { workspace, tell } = prepare(t);
   const port = await startThief(t, (socket) => void socket.resume());
   createDiscoveryFile(GEMINI, announcement(DEAD + 1, port)).write([workspace]);
@@ -231,7 +243,7 @@ t.test("no other editor is told instead of one that hangs", async (t) => {
   t.same(other.heard, []);
 });
 
-t.test("long events arrive once, with and without curl", async (t) => {
+t.test("a long event arrives only once, with and without curl", async (t) => {
   const { workspace, env } = prepare(t);
   const editor = await startEditor(t, DEAD, [workspace]);
   const stranger = await startEditor(t, DEAD + 1, ["/nowhere"]);
@@ -281,7 +293,7 @@ t.test("Qwen Code's hooks find the newest lock of the directory", async (t) => {
   t.equal(old.heard.length, 1);
 });
 
-t.test("a foreign discovery file is ignored, and nothing in it is executed", async (t) => {
+t.test("a discovery file of another user is ignored, and nothing in that file is executed", async (t) => {
   const { TMPDIR, workspace, tell } = prepare(t);
   const mark = join(TMPDIR, "mark");
   const trap = await startTrap(t);

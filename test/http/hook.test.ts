@@ -20,7 +20,7 @@ const WRITE = tool("write_file", { file_path: "/a.ts", content: "ü\\ '\"\n" });
 const PROMPT = "grüße $(exit 1) `exit 1` \"$HOME\" '%s' \\n\n";
 
 let moment = 0;
-/** Returns the input of a hook. Each input has another time. */
+/** Returns the input of a hook. Each input has a different time. */
 const input = (hook_event_name: string, fields: object = {}) =>
   JSON.stringify({
     session_id: "s",
@@ -47,7 +47,7 @@ async function start(t: Test, behaviour: Behaviour = {}) {
   return { port, events };
 }
 
-/** Creates a directory for PATH that contains only these commands. */
+/** Creates a directory for PATH that contains only the given commands. */
 function commands(t: Test, ...names: string[]) {
   const directory = temporary(t);
   for (const name of names)
@@ -63,7 +63,7 @@ const variables = (port: number, token = TOKEN) => ({
   GEMINI_CLI_IDE_AUTH_TOKEN: token,
 });
 
-t.test("a CLI that stopped waiting while the host could not run is noticed", async (t) => {
+t.test("the host notices a CLI that stopped waiting while the host was blocked", async (t) => {
   const late: boolean[] = [];
   const listener: AgentListener = async ({ kind }, begun) => {
     if (kind === "tool_starting") late.push(begun.aborted);
@@ -71,7 +71,7 @@ t.test("a CLI that stopped waiting while the host could not run is noticed", asy
   const { port, events } = await start(t, { listener });
   const env = { ...process.env, ...variables(port), TMPDIR: "/nowhere" };
   await run(env, input("BeforeTool", WRITE));
-  // The host runs in this process, which this call blocks until the hook gives up.
+  // The host runs in this process, and this call blocks the process until the hook gives up.
   execFileSync("bash", ["-c", `. '${SCRIPT}' GEMINI_CLI_IDE`], { env, input: input("BeforeTool", WRITE) });
   await waitFor(() => events.length === 2, "the late event");
   t.strictSame(late, [false, true]);
@@ -93,25 +93,28 @@ t.test("the hook of a CLI reports events and makes the CLI ask before an edit", 
   t.equal(events.length, 3);
 });
 
-t.test("the hook adds to the prompt what the agent is told, once, also if it runs twice", async (t) => {
-  const texts = ['The user undid your changes in "a $(exit 1).ts".'];
-  const { port } = await start(t, { tells: () => texts.pop() });
-  const env = variables(port);
-  const prompt = input("BeforeAgent", { prompt: PROMPT });
-  const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
-  const body = input("BeforeAgent", { prompt: PROMPT });
-  const { status } = await fetch(`http://127.0.0.1:${port}/hook?notice`, { method: "POST", headers, body });
-  t.equal(status, 204, "a hook that waits for no answer is told nothing");
-  const { out, ...rest } = await run(env, prompt);
-  t.strictSame(JSON.parse(out), {
-    hookSpecificOutput: {
-      hookEventName: "BeforeAgent",
-      additionalContext: 'The user undid your changes in "a $(exit 1).ts".',
-    },
-  });
-  t.same(rest, { err: "", code: 0 });
-  t.same(await run(env, prompt), SILENT);
-});
+t.test(
+  "the hook adds a note for the agent to the prompt only once, also if the hook runs twice",
+  async (t) => {
+    const texts = ['The user undid your changes in "a $(exit 1).ts".'];
+    const { port } = await start(t, { tells: () => texts.pop() });
+    const env = variables(port);
+    const prompt = input("BeforeAgent", { prompt: PROMPT });
+    const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
+    const body = input("BeforeAgent", { prompt: PROMPT });
+    const { status } = await fetch(`http://127.0.0.1:${port}/hook?notice`, { method: "POST", headers, body });
+    t.equal(status, 204, "a hook that waits for no answer is told nothing");
+    const { out, ...rest } = await run(env, prompt);
+    t.strictSame(JSON.parse(out), {
+      hookSpecificOutput: {
+        hookEventName: "BeforeAgent",
+        additionalContext: 'The user undid your changes in "a $(exit 1).ts".',
+      },
+    });
+    t.same(rest, { err: "", code: 0 });
+    t.same(await run(env, prompt), SILENT);
+  },
+);
 
 t.test("the hook sends long events, with and without curl", async (t) => {
   const { port, events } = await start(t, { asks: async () => true });
@@ -140,7 +143,7 @@ t.test("the hook sends long events, with and without curl", async (t) => {
   t.same(readdirSync(home), [".curlrc"], "the user's settings of curl are for others");
 });
 
-t.test("the hook prints nothing, whatever happens", async (t) => {
+t.test("the hook prints nothing, even after a failure", async (t) => {
   const { port, events } = await start(t, { bodyLimit: 1024 });
   const env = variables(port);
   const body = input("BeforeTool", WRITE);
@@ -177,7 +180,7 @@ t.test("the token never appears in the list of processes", async (t) => {
   const seen: string[] = [];
   const { port } = await start(t, {
     listener: async ({ agent }) => {
-      // Checks all processes of the test while the hook waits for its answer.
+      // Checks all processes of the test while the hook waits for an answer.
       const { spawnSync } = await import("node:child_process");
       seen.push(spawnSync("ps", ["-A", "-ww", "-o", "command="], { encoding: "utf8" }).stdout);
       t.equal(agent.pid, process.pid);
@@ -189,7 +192,7 @@ t.test("the token never appears in the list of processes", async (t) => {
   t.notMatch(seen.join(), TOKEN);
 });
 
-t.test("the agent waits for an answer only before edits", async (t) => {
+t.test("the agent waits for an answer of the hook only before edits", async (t) => {
   const errors: string[] = [];
   let release = () => {};
   const { port, events } = await start(t, {
@@ -219,7 +222,7 @@ t.test("the agent waits for an answer only before edits", async (t) => {
   t.equal(events.at(-1)?.agent.pid, undefined, "a process id that is none");
 });
 
-t.test("the agent continues before its event is read, if it needs no answer", async (t) => {
+t.test("if a hook needs no answer, the agent continues before the host has read the event", async (t) => {
   const { port, events } = await start(t, { asks: async () => true });
   const post = (body: string) => ask(port, { path: "/hook?pid=7&notice", body });
   t.equal((await post("no JSON")).status, 204);
@@ -232,7 +235,7 @@ t.test("the agent continues before its event is read, if it needs no answer", as
   t.notMatch(BeforeTool[0].hooks[0].command, / notice /);
 });
 
-t.test("the extension has the same hooks as the settings", async (t) => {
+t.test("the extension defines the same hooks as the settings", async (t) => {
   const read = (name: string) => JSON.parse(readFileSync(join(root, "extension", name), "utf8"));
   const script = `"$${"{extensionPath}"}/hooks/hook.sh"`;
   t.same(read("hooks/hooks.json"), geminiHooks(script));

@@ -7,21 +7,21 @@ import { waitFor } from "../support/wait.ts";
 
 const KIB = 1024;
 
-/** A request as bytes. */
+/** Returns the bytes of a request. */
 function rawRequest(port: number, body: string, extra: Record<string, string> = {}): string {
   const given = { ...headers(port), "Content-Length": String(Buffer.byteLength(body)), ...extra };
   const lines = Object.entries(given).map(([name, value]) => `${name}: ${value}\r\n`);
   return `POST /mcp HTTP/1.1\r\n${lines.join("")}\r\n${body}`;
 }
 
-/** The status and the JSON-RPC error of a raw answer. */
+/** Returns the status and the code of the JSON-RPC error of a raw answer. */
 function parse(t: Test, answer: string): [status: number, code: number] {
   const [head = "", body = ""] = answer.split("\r\n\r\n");
   t.notMatch(answer, /\.(ts|js|cjs):|node_modules|\/src\//, "neither a stack trace nor a path");
   return [Number(/^HTTP\/1\.1 (\d+)/.exec(head)?.[1]), RpcError.parse(JSON.parse(body)).error.code];
 }
 
-t.test("an invalid request gets its status as a JSON-RPC error", async (t) => {
+t.test("an invalid request is answered with the right status and a JSON-RPC error", async (t) => {
   const { port } = await startServer(t, { bodyLimit: 64 * KIB });
   const session = await initialize(port);
   const list = { jsonrpc: "2.0", id: 1, method: "tools/list" };
@@ -67,21 +67,24 @@ t.test("an invalid request gets its status as a JSON-RPC error", async (t) => {
   t.match(answer.body, "openDiff");
 });
 
-t.test("a body over the limit is refused, declared or not, and the client can read the reason", async (t) => {
-  const { port } = await startServer(t, { bodyLimit: 256 * KIB });
-  const session = await initialize(port);
-  const body = Buffer.alloc(8 * KIB * KIB, "x");
-  for (const chunked of [false, true]) {
-    const answer = await fetch(`http://127.0.0.1:${port}/mcp`, {
-      method: "POST",
-      headers: { ...headers(port, session) },
-      body: chunked ? new Blob([body]).stream() : body,
-      duplex: "half",
-    });
-    t.equal(answer.status, 413);
-    RpcError.parse(await answer.json());
-  }
-});
+t.test(
+  "a body over the limit is refused with or without a declared length, and the client can read the reason",
+  async (t) => {
+    const { port } = await startServer(t, { bodyLimit: 256 * KIB });
+    const session = await initialize(port);
+    const body = Buffer.alloc(8 * KIB * KIB, "x");
+    for (const chunked of [false, true]) {
+      const answer = await fetch(`http://127.0.0.1:${port}/mcp`, {
+        method: "POST",
+        headers: { ...headers(port, session) },
+        body: chunked ? new Blob([body]).stream() : body,
+        duplex: "half",
+      });
+      t.equal(answer.status, 413);
+      RpcError.parse(await answer.json());
+    }
+  },
+);
 
 t.test("data that is not HTTP is answered, and the connection is closed", async (t) => {
   const { port } = await startServer(t);
@@ -176,7 +179,7 @@ t.test("slow connections are closed in time, but open event streams are not", as
   t.match(stream.raw(), ": keepalive", "and shows signs of life");
 });
 
-t.test("thousands of silent connections leave room for a real one", async (t) => {
+t.test("thousands of silent connections leave room for a real connection", async (t) => {
   const { port } = await startServer(t, {
     timeouts: { headers: 1000, request: 2000, idle: 1000, check: 100 },
   });
@@ -185,7 +188,7 @@ t.test("thousands of silent connections leave room for a real one", async (t) =>
     const socket = connect(port, "127.0.0.1");
     socket.on("error", () => {}).resume();
     sockets.push(socket);
-    // Half of them are in the midst of a request.
+    // Half of these connections have sent a part of a request.
     if (i % 2) socket.write("POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n");
     if (i % 500 === 0) await once(socket, "connect");
   }

@@ -8,13 +8,13 @@ import { ask, headers, INITIALIZE, sendRaw, TOKEN } from "../support/server.ts";
 
 const BODY_LIMIT = 1_000_000;
 
-/** Returns an endpoint that does not answer yet, and its routes. */
+/** Starts an endpoint whose requests have to wait. Returns the endpoint and its routes. */
 async function listening(t: Test) {
   const log = createLog();
   const endpoint = await listen({ names: ["test"], before: { tokens: { test: TOKEN } }, log });
   t.teardown(endpoint.close);
   const sessions = createSessions({ version: "0", log, maxSessions: 8, grace: 30_000 });
-  /** Resolves when this number of requests wait. */
+  /** Resolves when the given number of requests wait. */
   const asked = (count: number) =>
     new Promise<void>((resolve) => {
       let seen = 0;
@@ -26,12 +26,12 @@ async function listening(t: Test) {
   return { endpoint, asked, routes: [sessions.route("/mcp")] };
 }
 
-/** Returns the bytes of a GET request, which is refused without a session. */
+/** Returns the bytes of a GET request. The endpoint refuses this request, because the request names no session. */
 const get = (port: number, token: string) =>
   `GET /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${token}\r\n\r\n`;
 
 t.test(
-  "requests that arrive before the application is loaded are answered later, by the same rules",
+  "requests that arrive before the application is loaded are answered later, with the same checks",
   async (t) => {
     const { endpoint, asked, routes } = await listening(t);
     const { port } = endpoint;
@@ -67,7 +67,7 @@ t.test("waiting connections are closed with the server", async (t) => {
   await t.resolves(endpoint.close(), "a second time nothing is left to do");
 });
 
-t.test("if the old port is taken, the tokens are new, too", async (t) => {
+t.test("if the old port is taken, the bridge also issues new tokens", async (t) => {
   const { endpoint } = await listening(t);
   const names = ["test", "other"];
   const before = { port: endpoint.port, tokens: endpoint.tokens };

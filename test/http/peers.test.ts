@@ -1,10 +1,10 @@
-/** Tests that silent peers, and peers without a token, cannot keep connections open. */
+/** Tests that silent peers and peers without a token cannot keep connections open. */
 import { connect, type Socket } from "node:net";
 import t, { type Test } from "tap";
 import { headers, startServer } from "../support/server.ts";
 import { waitFor } from "../support/wait.ts";
 
-/** Connects peers that send these bytes, and then neither read nor close the connection. */
+/** Connects peers that send the given bytes, and then neither read nor close the connection. */
 async function connectPeers(t: Test, port: number, count: number, bytes = ""): Promise<Socket[]> {
   const sockets = Array.from({ length: count }, () => {
     const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });

@@ -6,7 +6,7 @@ import { heldMemory } from "../support/memory.ts";
 import { initialize, type ServerOptions, startServer } from "../support/server.ts";
 import { waitFor } from "../support/wait.ts";
 
-/** A server with one session. */
+/** Starts a server, and one session. */
 async function start(t: Test, options: ServerOptions = {}) {
   const server = await startServer(t, options);
   const id = await initialize(server.port);
@@ -20,7 +20,7 @@ const accept = (session: Session, content: string) =>
 
 const context = (path: string) => ({ workspaceState: { openFiles: [{ path, timestamp: 1 }] } });
 
-t.test("a decision waits for the first stream", async (t) => {
+t.test("a decision waits for the first event stream of the session", async (t) => {
   const { session, open } = await start(t);
   const delivered = accept(session, "held");
   const stream = await open();
@@ -28,7 +28,7 @@ t.test("a decision waits for the first stream", async (t) => {
   t.equal(await delivered, true);
 });
 
-t.test("a decision made while the stream is down arrives once, after the stream is back", async (t) => {
+t.test("a decision during an interrupted stream arrives once, on the next stream", async (t) => {
   for (const resume of [true, false]) {
     const { session, open, id, calls } = await start(t);
     const first = await open();
@@ -51,13 +51,13 @@ t.test("a decision made while the stream is down arrives once, after the stream 
   }
 });
 
-t.test("a decision written to a broken stream is replayed", async (t) => {
+t.test("a decision that was written to a broken stream is sent again", async (t) => {
   const { session, open } = await start(t);
   const first = await open();
   session.notify(encode("ide/contextUpdate", context("/a")));
   await first.next("ide/contextUpdate");
   const lastId = first.events.at(-1)?.id ?? "";
-  first.break(); // the server notices this later
+  first.break(); // the server has not noticed this yet
   void accept(session, "crossing");
   for (let i = 0; i < 100; i++) session.notify(encode("ide/contextUpdate", context(`/${i}`)));
   const second = await open({ "last-event-id": lastId });
@@ -66,7 +66,7 @@ t.test("a decision written to a broken stream is replayed", async (t) => {
   t.equal(second.events.length, 2, "of the contexts only the newest");
 });
 
-t.test("unsent decisions never count as delivered, however many there are", async (t) => {
+t.test("unsent decisions never count as delivered, whatever their number", async (t) => {
   const { session, open } = await start(t);
   const first = await open();
   await accept(session, "seen");
@@ -74,7 +74,7 @@ t.test("unsent decisions never count as delivered, however many there are", asyn
   const lastId = first.lastId() ?? "";
   first.response.pause();
   const contents = ["x".repeat(12e6), ...Array.from({ length: 100 }, (_, i) => String(i))];
-  const delivered = contents.map((content) => accept(session, content)); // the first of them fills what is between
+  const delivered = contents.map((content) => accept(session, content)); // the first decision fills the buffers of the connection
   first.break();
   const second = await open({ "last-event-id": lastId });
   await second.next("ide/diffAccepted", ({ content }) => content === "99");
@@ -83,7 +83,7 @@ t.test("unsent decisions never count as delivered, however many there are", asyn
   t.ok((await Promise.all(delivered)).every((one) => one));
 });
 
-t.test("an event id that was never assigned marks nothing as delivered", async (t) => {
+t.test("an event id that was never assigned marks no event as delivered", async (t) => {
   const { session, open, calls, id } = await start(t);
   const first = await open();
   await accept(session, "seen");
@@ -97,7 +97,7 @@ t.test("an event id that was never assigned marks nothing as delivered", async (
   t.ok(await delivered);
 });
 
-t.test("the standalone stream is resumed, even if its last event is no longer stored", async (t) => {
+t.test("an event stream is resumed, even if its last event is no longer stored", async (t) => {
   const { session, open } = await start(t);
   const first = await open();
   await accept(session, "first");
@@ -152,13 +152,13 @@ t.test("a decision is reported as lost if the server closes before it is sent", 
   t.equal(await delivered, false);
 });
 
-// 80 MB of contexts, in messages that are larger and smaller than the buffer of a response.
+// Sends 80 MB of contexts, in messages that are larger or smaller than the buffer of a response.
 for (const [size, rounds] of [
   [16_384, 5_000],
   [1_000, 80_000],
 ] as const) {
   t.test(
-    `a client that does not read costs no memory, and then gets what counts, ${size} a message`,
+    `a client that does not read costs no memory, and later gets the newest context and all decisions, with ${size} per message`,
     async (t) => {
       const { session, open } = await start(t);
       const stream = await open();
@@ -187,7 +187,7 @@ for (const [size, rounds] of [
   );
 }
 
-t.test("a later host continues the sessions of its predecessor", async (t) => {
+t.test("a later host continues the sessions of the previous host", async (t) => {
   const before = await start(t);
   const known = before.sessions.all();
   const stream = await before.open();

@@ -6,7 +6,7 @@ import { waitFor } from "../support/wait.ts";
 
 const PING = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
 
-t.test("a session is freed by DELETE", async (t) => {
+t.test("a DELETE request ends a session", async (t) => {
   const { port, sessions, calls } = await startServer(t);
   const id = await initialize(port);
   const stream = await openStream(port, id);
@@ -21,7 +21,7 @@ t.test("a session is freed by DELETE", async (t) => {
   t.equal((await ask(port, { body: PING, headers: { "mcp-session-id": id } })).status, 404);
 });
 
-t.test("a session without its stream ends after the grace time, not earlier", async (t) => {
+t.test("a session without a stream ends after the grace time, not earlier", async (t) => {
   const grace = 400;
   const { port, sessions, calls } = await startServer(t, { grace });
   const id = await initialize(port);
@@ -30,7 +30,7 @@ t.test("a session without its stream ends after the grace time, not earlier", as
   await waitFor(() => calls.includes(`disconnected ${id}`), "the break to be seen");
   t.same(sessions.connected(), [], "it is not listed any more");
   const again = await openStream(port, id);
-  // Longer than the grace time, because an open stream keeps the session alive.
+  // Longer than the grace time. The open stream keeps the session alive.
   const seen = performance.now();
   await waitFor(() => performance.now() - seen > 2 * grace, "the grace time to pass");
   t.equal((await ask(port, { body: PING, headers: { "mcp-session-id": id } })).status, 200);
@@ -52,9 +52,9 @@ t.test("a session that never had a stream stays alive while it sends requests", 
   await waitFor(() => sessions.all().length === 0, "the idle session to be freed");
 });
 
-t.test("a client beyond the limit is refused until another one has left", async (t) => {
+t.test("a client above the limit is refused until another client has left", async (t) => {
   const { port, sessions } = await startServer(t, { maxSessions: 3 });
-  // All at the same time, because sessions that are being initialized count, too.
+  // Sends all requests at the same time, because sessions in initialization count too.
   const answers = await Promise.all(Array.from({ length: 10 }, () => ask(port, { body: INITIALIZE })));
   t.same(answers.map(({ status }) => status).sort(), [200, 200, 200, ...Array(7).fill(503)]);
   const refused = answers.find(({ status }) => status === 503);
@@ -65,29 +65,32 @@ t.test("a client beyond the limit is refused until another one has left", async 
   t.equal((await ask(port, { body: INITIALIZE })).status, 200);
 });
 
-t.test("a client that asks for a later protocol first learns at once that it is unknown", async (t) => {
-  const { port, sessions } = await startServer(t);
-  const discover = (id: unknown) => JSON.stringify({ jsonrpc: "2.0", id, method: "server/discover" });
-  for (const id of [1, "a"]) {
-    const { status, body } = await ask(port, { body: discover(id) });
-    t.equal(status, 200);
-    t.same(JSON.parse(body), { jsonrpc: "2.0", error: { code: -32601, message: "Method not found" }, id });
-  }
-  for (const id of [undefined, null, {}]) t.equal((await ask(port, { body: discover(id) })).status, 400);
-  t.same(sessions.all(), []);
-  const session = await initialize(port);
-  const later = await ask(port, { body: discover(2), headers: { "mcp-session-id": session } });
-  t.match([later.status, later.body], [200, /"code":-32601/]);
-});
+t.test(
+  "a client that asks for a later protocol version is told immediately that the version is unknown",
+  async (t) => {
+    const { port, sessions } = await startServer(t);
+    const discover = (id: unknown) => JSON.stringify({ jsonrpc: "2.0", id, method: "server/discover" });
+    for (const id of [1, "a"]) {
+      const { status, body } = await ask(port, { body: discover(id) });
+      t.equal(status, 200);
+      t.same(JSON.parse(body), { jsonrpc: "2.0", error: { code: -32601, message: "Method not found" }, id });
+    }
+    for (const id of [undefined, null, {}]) t.equal((await ask(port, { body: discover(id) })).status, 400);
+    t.same(sessions.all(), []);
+    const session = await initialize(port);
+    const later = await ask(port, { body: discover(2), headers: { "mcp-session-id": session } });
+    t.match([later.status, later.body], [200, /"code":-32601/]);
+  },
+);
 
-t.test("a refused first message leaves no session", async (t) => {
+t.test("a refused `initialize` request leaves no session", async (t) => {
   const { port, sessions } = await startServer(t, { maxSessions: 1 });
   t.equal((await ask(port, { body: INITIALIZE, headers: { accept: "text/html" } })).status, 406);
   t.same(sessions.all(), []);
   t.equal((await ask(port, { body: INITIALIZE })).status, 200, "and takes no place");
 });
 
-t.test("the name of a client is cut to one short line", async (t) => {
+t.test("the name of a client is shortened to one short line", async (t) => {
   const { port, sessions } = await startServer(t);
   const clientInfo = { name: `a\u0000b\r\n\u202e${"x".repeat(1000)}`, version: "\u001b[31m1" };
   t.equal((await ask(port, { body: initializeWith({ clientInfo }) })).status, 200);
@@ -129,7 +132,7 @@ t.test("names, ids and paths from a client are limited before they are stored or
   }
 });
 
-t.test("a request that is being answered keeps its session alive", async (t) => {
+t.test("a pending request keeps its session alive", async (t) => {
   let finish = () => {};
   const server = await startServer(t, {
     grace: 300,
@@ -156,7 +159,7 @@ t.test("a request that is being answered keeps its session alive", async (t) => 
   await waitFor(() => calls.includes(`ended ${id}`), "the session to end when nobody asks any more");
 });
 
-t.test("two hundred clients leave nothing behind", async (t) => {
+t.test("two hundred clients leave no sessions and no memory behind", async (t) => {
   const { port, sessions, calls } = await startServer(t, { grace: 3_000 });
   const measure = () => ({ heap: heldMemory(), handles: process.getActiveResourcesInfo().length });
   let held = 0;
@@ -178,7 +181,7 @@ t.test("two hundred clients leave nothing behind", async (t) => {
     await waitFor(() => sessions.all().length === 0, "all sessions to be freed");
     calls.length = 0;
   };
-  await come(60); // fills caches and pools before the measurement
+  await come(60); // so that caches and pools are full before the measurement
   const before = measure();
   await come(200);
   await waitFor(() => measure().handles <= before.handles + 2, "connections and timers to be gone");

@@ -1,4 +1,4 @@
-/** Tests the WebSocket without an editor: requests without a token, requests of web pages, and invalid messages. */
+/** Tests the WebSocket without an editor: requests without a token, requests of web pages, invalid messages. */
 import { EventEmitter, once } from "node:events";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
@@ -56,7 +56,10 @@ async function start(
   return { port, authToken: TOKEN, endpoint, calls, close, connections };
 }
 
-/** Sends a handshake by hand. @returns the whole answer, or its beginning if the connection is accepted */
+/**
+ * Sends the bytes of a handshake.
+ * @returns the whole answer, or the start of the answer if the server accepts the connection
+ */
 async function handshake(
   port: number,
   change: Record<string, string | undefined>,
@@ -85,7 +88,7 @@ async function handshake(
   return String(first) + (await text(socket));
 }
 
-t.test("only the CLI's own handshake is accepted", async (t) => {
+t.test("only the handshake of the CLI is accepted on the WebSocket", async (t) => {
   const { port, connections } = await start(t);
   t.match(await handshake(port, {}), /^HTTP\/1.1 101 .*Sec-WebSocket-Protocol: mcp/s);
   const extension = { "Sec-WebSocket-Extensions": "permessage-deflate; client_max_window_bits" };
@@ -120,7 +123,7 @@ t.test("only the CLI's own handshake is accepted", async (t) => {
   await waitFor(async () => (await connections()) <= 1, "no connection left");
 });
 
-t.test("no more clients are accepted than allowed", async (t) => {
+t.test("WebSocket clients above the limit are refused", async (t) => {
   const server = await start(t, { maxSessions: 1 });
   const client = await SocketClient.connect(t, server);
   t.match(await handshake(server.port, {}), /^HTTP\/1.1 503 /);
@@ -128,7 +131,7 @@ t.test("no more clients are accepted than allowed", async (t) => {
   await waitFor(async () => /101/.test(await handshake(server.port, {})), "room for another");
 });
 
-t.test("broken messages end the connection, and only that one", async (t) => {
+t.test("an invalid message ends only its own connection", async (t) => {
   const server = await start(t);
   const other = await SocketClient.connect(t, server);
   const broken: [string, (client: SocketClient) => void, number][] = [
@@ -163,7 +166,7 @@ t.test("broken messages end the connection, and only that one", async (t) => {
   t.same(await other.request("ping", {}), {});
 });
 
-t.test("a message in fragments is put together", async (t) => {
+t.test("a message in several WebSocket frames is joined", async (t) => {
   const { socket } = await SocketClient.connect(t, await start(t));
   const message = '{"jsonrpc":"2.0","id":"fragments","method":"ping"}';
   for (const [index, letter] of [...message].entries())
@@ -172,7 +175,7 @@ t.test("a message in fragments is put together", async (t) => {
   t.match(JSON.parse(String(answer)), { id: "fragments", result: {} });
 });
 
-t.test("silent peers are disconnected, those that answer stay", async (t) => {
+t.test("peers that answer no ping are disconnected, and other peers stay connected", async (t) => {
   const server = await start(t, { times: { start: 300, settle: 10, ping: 200 } });
   const mute = await SocketClient.open(t, server);
   t.equal(await mute.closed(), 1006, "it has not introduced itself");
@@ -188,7 +191,7 @@ t.test("silent peers are disconnected, those that answer stay", async (t) => {
   t.equal(await client.closed(), 1001);
 });
 
-t.test("whatever a client sends, the others are served", async (t) => {
+t.test("whatever messages a client sends, other clients are served", async (t) => {
   const server = await start(t);
   const witness = await SocketClient.connect(t, server);
   const value = fc.oneof(
@@ -248,7 +251,7 @@ t.test("whatever a client sends, the others are served", async (t) => {
   await waitFor(() => server.endpoint.connected().length === 1, "the witness alone");
 });
 
-t.test("whatever bytes follow the handshake, the others are served", async (t) => {
+t.test("whatever bytes follow the handshake, other clients are served", async (t) => {
   const server = await start(t);
   const witness = await SocketClient.connect(t, server);
   await fc.assert(

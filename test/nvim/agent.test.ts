@@ -1,4 +1,4 @@
-/** Tests events and activity of agents. The test plays the CLI: it connects, and sends hook events. */
+/** Tests events and activity of agents. The test simulates the CLI: connects, and sends hook events. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -7,7 +7,7 @@ import { type RunningBridge, startBridge } from "../support/bridge.ts";
 import { connectRpc } from "../support/rpc.ts";
 import { type Answer, ask } from "../support/server.ts";
 
-/** All events of agents, oldest first. */
+/** Lua that records all events of agents, oldest first. */
 const EVENTS = `
 _G.told = {}
 vim.api.nvim_create_autocmd('User', {
@@ -31,7 +31,7 @@ const ASKS = { notification_type: "ToolPermission", details: { type: "edit", fil
 
 let moment = 0;
 
-/** Sends a hook event of a CLI, by default of this process. */
+/** Sends a hook event of a CLI. Default: a CLI in the process of the test. */
 async function hook(bridge: RunningBridge, name: string, fields: object = {}, pid = process.pid) {
   const { port, content } = bridge.file();
   const base = { session_id: "s", cwd: bridge.nvim.dirs.workspace, timestamp: new Date(++moment) };
@@ -44,7 +44,7 @@ const told = async ({ nvim }: RunningBridge) => Told.parse(await nvim.lua("retur
 const names = async (bridge: RunningBridge) => (await told(bridge)).map(({ name }) => name);
 const statusline = ({ nvim }: RunningBridge) => nvim.lua("return require('gemini-bridge').statusline()");
 
-/** Waits for an activity of the one client. */
+/** Waits until the only client has the given activity. */
 const isDoing = ({ nvim }: RunningBridge, activity: string) =>
   nvim.waitFor(`require('gemini-bridge').status().clients[1].activity == '${activity}'`, activity);
 const tells = async (bridge: RunningBridge, count: number) =>
@@ -119,7 +119,7 @@ t.test("the turns of a connected CLI are reported", async (t) => {
     ]);
   });
 
-  await t.test("events of another process are not attributed to this client", async (t) => {
+  await t.test("hook events of another process are not attributed to a connected CLI", async (t) => {
     await nvim.lua("_G.told = {}");
     await hook(bridge, "BeforeAgent", { prompt: "mine", session_id: "another" }, 1);
     await tells(bridge, 1);
@@ -129,7 +129,7 @@ t.test("the turns of a connected CLI are reported", async (t) => {
     t.notMatch(await statusline(bridge), /working/);
   });
 
-  await t.test("a turn ends with its CLI", async () => {
+  await t.test("a turn ends when its CLI disconnects", async () => {
     await nvim.lua("_G.told = {}");
     await hook(bridge, "BeforeAgent", { prompt: "last" });
     await tells(bridge, 1);
@@ -140,7 +140,7 @@ t.test("the turns of a connected CLI are reported", async (t) => {
   });
 });
 
-t.test("a rejected edit, which no hook ends, does not prevent that earlier edits are undone", async (t) => {
+t.test("earlier edits can be undone although no hook reports the end of a rejected edit", async (t) => {
   const bridge = await start(t);
   const { nvim } = bridge;
   const client = await bridge.client();
@@ -161,7 +161,7 @@ t.test("a rejected edit, which no hook ends, does not prevent that earlier edits
   t.equal(readFileSync(nvim.path("a.txt"), "utf8"), "a\n");
 });
 
-t.test("the edit of a CLI whose process is not visible ends with its session", async (t) => {
+t.test("an edit of a CLI whose process is not visible ends with the session of the CLI", async (t) => {
   const bridge = await start(t, "server = { grace = 1000 }");
   const { nvim } = bridge;
   const client = await bridge.client();
@@ -174,7 +174,7 @@ t.test("the edit of a CLI whose process is not visible ends with its session", a
   t.equal(readFileSync(nvim.path("a.txt"), "utf8"), "a\n");
 });
 
-t.test(":GeminiGate decides whether a CLI asks", async (t) => {
+t.test(":GeminiGate decides whether a CLI asks before an edit", async (t) => {
   const mine = "{ like = 'gemini', directory = '~/.mine', env = 'MINE_' }";
   const bridge = await start(t, `gate = { mine = true }, clis = { mine = ${mine} }`);
   const { nvim } = bridge;
@@ -195,7 +195,7 @@ t.test(":GeminiGate decides whether a CLI asks", async (t) => {
   t.equal(asks(await hook(bridge, "BeforeTool", shell)), false);
 
   await t.test("the gate outlives a crash of the host", async () => {
-    // Otherwise its session would return and count as a second client.
+    // Otherwise the session of this client would return and count as a second client.
     await first.close();
     const before = await bridge.host();
     process.kill(before, "SIGKILL");
@@ -246,7 +246,7 @@ t.test("a desktop notification is sent while Neovim is not focused", async (t) =
   await nvim.command("doautocmd FocusLost");
   await turn("/a/pro\u009dj\u001b]0;x\u0007ect");
   await nvim.waitFor(async () => /gemini has finished/.test((await requests()).join()), "the notification");
-  // A Neovim with progress messages also sends them to its terminal.
+  // If progress messages are enabled, Neovim also sends them to its terminal.
   const isProgress = (request: string) => request.startsWith("\u001b]9;4;");
   t.same(
     (await requests()).filter((request) => !isProgress(request)),

@@ -1,4 +1,4 @@
-/** The option `autostart`. */
+/** Tests the option `autostart`. */
 import t from "tap";
 import { RunningBridge } from "../support/bridge.ts";
 import { startNvim } from "../support/nvim.ts";
@@ -7,20 +7,20 @@ const setup = (value: string) => `require('gemini-bridge').setup({ autostart = $
 const isPast = "vim.g.past";
 
 for (const value of ["true", "'idle'"])
-  t.test(`autostart = ${value} starts the bridge, without a word`, async (t) => {
+  t.test(`autostart = ${value} starts the bridge without a message`, async (t) => {
     const nvim = await startNvim(t, { init: setup(value) });
     await new RunningBridge(t, nvim).is("running");
     t.equal(await nvim.messages(), "");
   });
 
-t.test("autostart takes effect when setup() runs late", async (t) => {
+t.test("autostart starts the bridge even if setup() runs late", async (t) => {
   const nvim = await startNvim(t);
   await nvim.lua(setup("'idle'"));
   await new RunningBridge(t, nvim).is("running");
 });
 
 t.test("autostart does not start a bridge that the user has stopped", async (t) => {
-  // Timers that are due at the same time fire in the order of their creation.
+  // Timers that are due at the same time fire in the order in which they were created.
   const later = "vim.defer_fn(function() vim.g.past = true end, 1001)";
   const nvim = await startNvim(t, { init: setup("false") });
   await nvim.lua(`${setup("'idle'")} vim.cmd.GeminiStart() vim.cmd.GeminiStop() ${later}`);

@@ -10,7 +10,7 @@ interface Running {
   client: CompanionClient;
 }
 
-/** Starts a Neovim whose bridge has one client. */
+/** Starts a Neovim with a running bridge and one connected client. */
 async function startBridge(t: Test, options: NvimOptions = {}): Promise<Running> {
   const nvim = await startNvim(t, options);
   await nvim.command("GeminiStart");
@@ -21,7 +21,7 @@ async function startBridge(t: Test, options: NvimOptions = {}): Promise<Running>
   return { nvim, discovery, client };
 }
 
-/** Waits until the messages of the plugin, without its name, are exactly these. */
+/** Waits until the messages of the plugin, without the plugin's name, are exactly the given messages. */
 async function says(t: Test, nvim: Nvim, wanted: string[]): Promise<void> {
   const said = async () => (await nvim.messages()).trim().replaceAll(/^gemini-bridge: /gm, "");
   await nvim.waitFor(async () => (await said()) === wanted.join("\n"), wanted.join("\n")).catch(() => {});
@@ -73,7 +73,7 @@ t.test("the bridge writes the discovery file and sets the environment", async (t
   await says(t, nvim, [`The bridge is running on port ${file.port}`, "The bridge has stopped"]);
 });
 
-t.test("the context follows the user", async (t) => {
+t.test("the context is updated when the user edits, selects and switches files", async (t) => {
   const { nvim, client } = await startBridge(t, {
     files: { "a.txt": "one\ntwo\nthree\n", "b.txt": "😀 emoji\n" },
     args: ["a.txt"],
@@ -116,7 +116,7 @@ t.test("the context follows the user", async (t) => {
   t.same(client.received["ide/contextUpdate"], [], "nothing changed for the other");
 });
 
-t.test("diffs are decided in Neovim", async (t) => {
+t.test("the user decides diffs of a CLI in Neovim", async (t) => {
   const { nvim, client } = await startBridge(t, { files: { "a.txt": "one\n" }, args: ["a.txt"] });
   const path = nvim.path("a.txt");
   const focus = () => nvim.lua("return { vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf() }");
@@ -177,7 +177,7 @@ t.test("a proposal that cannot be shown is refused with a reason", async (t) => 
   await says(t, nvim, [`The bridge is running on port ${discovery.port}`]);
 });
 
-t.test("starting is idempotent and a stop cancels it", async (t) => {
+t.test("starting the bridge is idempotent, and a stop cancels the start", async (t) => {
   const nvim = await startNvim(t);
   const state = "require('gemini-bridge').status().state";
   await nvim.lua("local b = require('gemini-bridge') b.start() b.start() b.stop() b.stop()");
@@ -193,7 +193,7 @@ t.test("starting is idempotent and a stop cancels it", async (t) => {
   await says(t, nvim, [`The bridge was restarted on port ${file?.port}`]);
 });
 
-t.test("a failed start reports the reason", async (t) => {
+t.test("a failed start of the bridge reports the reason", async (t) => {
   const nvim = await startNvim(t, { init: "require('gemini-bridge').setup({ node = 'no-such-node' })" });
   await nvim.command("GeminiStart");
   await nvim.waitFor("vim.fn.execute('messages'):find('cannot run no-such-node', 1, true)", "the reason");

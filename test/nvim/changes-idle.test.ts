@@ -1,4 +1,4 @@
-/** Tests that the review of changes costs nothing while there are no changes. */
+/** Tests that the review of changes needs no resources while there are no changes. */
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";
 import { HookedAgent } from "../support/hooked-agent.ts";

@@ -1,4 +1,4 @@
-/** Tests that the next Neovim continues with the changes when a Neovim has ended during their review. */
+/** Tests that a new Neovim continues the review of changes after a Neovim has ended during that review. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { z } from "zod";
@@ -23,7 +23,7 @@ async function changed(nvim: Nvim): Promise<string[]> {
 }
 
 for (const end of ["quits", "is killed"] as const)
-  t.test(`when Neovim ${end}, the next one lists the same changes and undoes them`, async (t) => {
+  t.test(`when Neovim ${end}, the next Neovim lists the same changes and undoes them`, async (t) => {
     const bridge = await startBridge(t, { files: FILES });
     const first = bridge.nvim;
     const agent = new HookedAgent(bridge);

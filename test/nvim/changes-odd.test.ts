@@ -1,4 +1,4 @@
-/** Tests unreviewed changes in unusual situations: special buffers and files, several agents, wrong arguments. */
+/** Tests unreviewed changes in unusual situations: special buffers and files, several agents, invalid arguments. */
 import {
   chmodSync,
   existsSync,
@@ -39,14 +39,14 @@ async function start(t: Test, options: NvimOptions) {
     changes,
     read: (name: string) => readFileSync(nvim.path(name), "utf8"),
     lines: () => nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), ' ')"),
-    /** Waits until these are the changes. */
+    /** Waits until exactly the given changes are listed. */
     async lists(t: Test, ...wanted: string[]) {
       await nvim
         .waitFor(async () => (await changes()).join() === wanted.join(), wanted.join())
         .catch(() => {});
       t.strictSame(await changes(), wanted);
     },
-    /** Waits until a message matches, and clears the messages. */
+    /** Waits until a message matches the pattern. Then clears the messages. */
     async says(sentence: RegExp) {
       await nvim.waitFor(async () => sentence.test(await nvim.messages()), `${sentence}`);
       await nvim.command("messages clear");
@@ -141,37 +141,40 @@ t.test(
   },
 );
 
-t.test("changes of a folder, of an outside or excluded file, and of a mode are handled", async (t) => {
-  const { nvim, agent, read, lists, says } = await start(t, {
-    files: {
-      "a.txt": "1\n",
-      "b.txt": "1\n",
-      ".geminiignore": "secret*\n",
-      "secret.txt": "1\n",
-      "../outside.txt": "1\n",
-    },
-  });
-  await agent.write("a.txt", undefined);
-  mkdirSync(nvim.path("a.txt"));
-  await lists(t, "a.txt modified +0 -0 0");
-  await nvim.command("GeminiUndo a.txt");
-  await says(/a\.txt cannot be undone: it is not a regular file/);
-  await nvim.command("GeminiKeep a.txt");
-  await lists(t);
-  rmdirSync(nvim.path("a.txt"));
+t.test(
+  "changes of folders, of files outside the workspace, of excluded files, and of modes are handled",
+  async (t) => {
+    const { nvim, agent, read, lists, says } = await start(t, {
+      files: {
+        "a.txt": "1\n",
+        "b.txt": "1\n",
+        ".geminiignore": "secret*\n",
+        "secret.txt": "1\n",
+        "../outside.txt": "1\n",
+      },
+    });
+    await agent.write("a.txt", undefined);
+    mkdirSync(nvim.path("a.txt"));
+    await lists(t, "a.txt modified +0 -0 0");
+    await nvim.command("GeminiUndo a.txt");
+    await says(/a\.txt cannot be undone: it is not a regular file/);
+    await nvim.command("GeminiKeep a.txt");
+    await lists(t);
+    rmdirSync(nvim.path("a.txt"));
 
-  await agent.write("b.txt", "2\n");
-  chmodSync(nvim.path("b.txt"), 0o750);
-  await agent.write("secret.txt", "2\n");
-  await agent.write("../outside.txt", "2\n");
-  await lists(t, "b.txt modified +1 -1 1", "secret.txt modified +1 -1 1", "outside.txt modified +1 -1 1");
-  await nvim.command("GeminiUndo all");
-  await lists(t);
-  t.same(["b.txt", "secret.txt", "../outside.txt"].map(read), ["1\n", "1\n", "1\n"]);
-  t.equal(statSync(nvim.path("b.txt")).mode & 0o777, 0o750, "which the user has set");
-});
+    await agent.write("b.txt", "2\n");
+    chmodSync(nvim.path("b.txt"), 0o750);
+    await agent.write("secret.txt", "2\n");
+    await agent.write("../outside.txt", "2\n");
+    await lists(t, "b.txt modified +1 -1 1", "secret.txt modified +1 -1 1", "outside.txt modified +1 -1 1");
+    await nvim.command("GeminiUndo all");
+    await lists(t);
+    t.same(["b.txt", "secret.txt", "../outside.txt"].map(read), ["1\n", "1\n", "1\n"]);
+    t.equal(statSync(nvim.path("b.txt")).mode & 0o777, 0o750, "which the user has set");
+  },
+);
 
-t.test("wrong arguments and missing files get a message", async (t) => {
+t.test("invalid arguments and missing files of change commands are reported", async (t) => {
   const { nvim, agent, lists, says } = await start(t, { files: { "a.txt": "1\n2\n" }, args: ["a.txt"] });
   await agent.write("a.txt", "1\ntwo\n");
   await lists(t, "a.txt modified +1 -1 1");
@@ -196,53 +199,63 @@ t.test("wrong arguments and missing files get a message", async (t) => {
   t.ok(existsSync(nvim.path("a.txt")));
 });
 
-t.test("an empty list and the gate name the connected CLIs, and those that have sent no hook", async (t) => {
-  const reviewer = await Reviewer.start(t);
-  const { nvim } = reviewer;
-  const common = { version: "1", connectedAt: 0, interrupted: false, activity: "idle" } as const;
-  const gemini = { id: "1", cli: "gemini", label: "Gemini CLI", name: "x", terminal: "gemini", hooks: true };
-  const clients = [
-    gemini,
-    { id: "2", cli: "gemini", label: "Gemini CLI", name: "x", terminal: "gemini-2", hooks: false },
-    { id: "3", cli: "claude", label: "Claude Code", name: "x", terminal: "claude", hooks: false },
-    { id: "4", cli: "llxprt", label: "LLxprt Code", name: "x", terminal: "llxprt", hooks: false },
-  ];
-  const say = (hooks: boolean, connected: typeof clients) =>
-    reviewer.call("status", {
-      state: "running",
-      workspace: [],
-      hooks,
-      clients: connected.map((client) => ({ ...common, ...client })),
-    });
-  const told = async (text: string) => {
-    await nvim.command("messages clear | GeminiChanges");
-    const isTold = async () =>
-      (await nvim.messages()).replaceAll("\n", "").endsWith(`gemini-bridge: ${text}`);
-    await nvim.waitFor(isTold, text);
-  };
-  await say(true, clients.slice(0, 1));
-  await told("No unreviewed changes.");
-  const others =
-    "Changes by these CLIs are not tracked: gemini-2 (it has no hooks; :GeminiExtension install, then start it again); " +
-    "claude (it has sent no hook; start it by :Gemini cli=claude); llxprt (it has no hooks)";
-  await say(true, clients);
-  await told(`No unreviewed changes. ${others}`);
-  await say(false, clients.slice(1));
-  await told(`Changes cannot be tracked yet: no hook of a CLI has reported to Neovim. ${others}`);
-  await say(false, []);
-  await told(
-    "Changes cannot be tracked yet: no hook of a CLI has reported to Neovim. Run :GeminiExtension install, then start the CLI.",
-  );
+t.test(
+  "an empty list of changes and the gate name the connected CLIs, and the CLIs without hooks",
+  async (t) => {
+    const reviewer = await Reviewer.start(t);
+    const { nvim } = reviewer;
+    const common = { version: "1", connectedAt: 0, interrupted: false, activity: "idle" } as const;
+    const gemini = {
+      id: "1",
+      cli: "gemini",
+      label: "Gemini CLI",
+      name: "x",
+      terminal: "gemini",
+      hooks: true,
+    };
+    const clients = [
+      gemini,
+      { id: "2", cli: "gemini", label: "Gemini CLI", name: "x", terminal: "gemini-2", hooks: false },
+      { id: "3", cli: "claude", label: "Claude Code", name: "x", terminal: "claude", hooks: false },
+      { id: "4", cli: "llxprt", label: "LLxprt Code", name: "x", terminal: "llxprt", hooks: false },
+    ];
+    const say = (hooks: boolean, connected: typeof clients) =>
+      reviewer.call("status", {
+        state: "running",
+        workspace: [],
+        hooks,
+        clients: connected.map((client) => ({ ...common, ...client })),
+      });
+    const told = async (text: string) => {
+      await nvim.command("messages clear | GeminiChanges");
+      const isTold = async () =>
+        (await nvim.messages()).replaceAll("\n", "").endsWith(`gemini-bridge: ${text}`);
+      await nvim.waitFor(isTold, text);
+    };
+    await say(true, clients.slice(0, 1));
+    await told("No unreviewed changes.");
+    const others =
+      "Changes by these CLIs are not tracked: gemini-2 (it has no hooks; :GeminiExtension install, then start it again); " +
+      "claude (it has sent no hook; start it by :Gemini cli=claude); llxprt (it has no hooks)";
+    await say(true, clients);
+    await told(`No unreviewed changes. ${others}`);
+    await say(false, clients.slice(1));
+    await told(`Changes cannot be tracked yet: no hook of a CLI has reported to Neovim. ${others}`);
+    await say(false, []);
+    await told(
+      "Changes cannot be tracked yet: no hook of a CLI has reported to Neovim. Run :GeminiExtension install, then start the CLI.",
+    );
 
-  await say(
-    true,
-    ["gemini", "gemini-2"].map((terminal) => ({ ...gemini, id: terminal, terminal })),
-  );
-  await nvim.command("GeminiGate on");
-  t.match(await nvim.messages(), /The gate is on: gemini, gemini-2 ask before each edit\.$/m);
-});
+    await say(
+      true,
+      ["gemini", "gemini-2"].map((terminal) => ({ ...gemini, id: terminal, terminal })),
+    );
+    await nvim.command("GeminiGate on");
+    t.match(await nvim.messages(), /The gate is on: gemini, gemini-2 ask before each edit\.$/m);
+  },
+);
 
-t.test("a hundred files are listed and undone", async (t) => {
+t.test("changes of a hundred files are listed and undone", async (t) => {
   const { nvim, agent, lists, changes } = await start(t, { files: { "a.txt": "1\n" }, args: ["a.txt"] });
   await agent.prompt("many");
   await agent.run("for i in $(seq 100); do echo $i > $i.txt; done");
@@ -264,7 +277,7 @@ const EVERYDAY = {
   args: ["a.txt"],
 };
 
-t.test("an unmodified buffer is marked without reading its file", async (t) => {
+t.test("changes in an unmodified buffer are marked without reading the file", async (t) => {
   const { nvim, agent } = await start(t, EVERYDAY);
   await nvim.lua(`opened = 0
     local open = vim.uv.fs_open
@@ -297,7 +310,7 @@ t.test("going to a change opens the folds around it", async (t) => {
 });
 
 t.test(
-  "text typed right after :GeminiUndo is kept, and the user is told that the file is another one",
+  "text that the user types right after :GeminiUndo is kept, and a message says that the file differs",
   async (t) => {
     const { nvim, agent, read } = await start(t, EVERYDAY);
     await agent.write("a.txt", "1\ntwo\n3\n");
@@ -318,7 +331,7 @@ t.test(
   },
 );
 
-t.test("the list of hunks shrinks with each decision", async (t) => {
+t.test("each decision removes a hunk from the list", async (t) => {
   const { nvim, agent } = await start(t, EVERYDAY);
   for (const name of ["a.txt", "new.txt", "b.txt"]) await agent.write(name, "by the agent\n");
   await agent.write("gone.txt", undefined);

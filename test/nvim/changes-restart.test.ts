@@ -1,4 +1,4 @@
-/** Tests that the next host finds the changes of a shell command that was running when the host ended. */
+/** Tests that a new host finds the changes of a shell command that was running when the earlier host ended. */
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -15,7 +15,7 @@ const Changes = z.preprocess(
   z.array(z.object({ path: z.string(), status: z.string() })),
 );
 
-/** Starts a Neovim in a Git work tree with uncommitted text, and an agent that uses the real hook script. */
+/** Starts a Neovim in a Git work tree with uncommitted text. The agent uses the real hook script. */
 async function start(t: Test, isGit = true) {
   const bridge = await startBridge(t, { files: FILES, args: ["mine.txt"] });
   const { nvim } = bridge;
@@ -25,7 +25,7 @@ async function start(t: Test, isGit = true) {
       env: { ...process.env, HOME: nvim.dirs.home, GIT_CONFIG_NOSYSTEM: "1" },
     });
   if (isGit) {
-    await delay(50); // files written together with the index may have been written after it
+    await delay(50); // otherwise the files might count as newer than the index
     sh("git init -q; git add -A; git -c user.name=x -c user.email=x commit -qm first");
   }
   writeFileSync(nvim.path("dirty.txt"), "1\nuncommitted\n");
@@ -84,13 +84,13 @@ t.test("after a restart during a command, the command's changes are listed and c
 
 for (const isGit of [true, false])
   t.test(
-    `a host that is killed during a command ${isGit ? "in" : "outside"} a work tree: the user's writes are not the agent's`,
+    `a host that is killed during a command ${isGit ? "in" : "outside"} a work tree does not attribute the user's writes to the agent`,
     async (t) => {
       const started = await start(t, isGit);
       const { bridge, nvim, agent, sh } = started;
       const host = await bridge.crash("call setline(1, 'mine') | silent write");
       sh(WORK);
-      await agent.script("AfterTool", { ...COMMAND, tool_response: { llmContent: "ok" } }); // the host may not be running
+      await agent.script("AfterTool", { ...COMMAND, tool_response: { llmContent: "ok" } }); // the host may not run at this moment
       await bridge.nextHost(host);
       await agent.script("AfterAgent");
       await isListedAndUndone(t, started);
@@ -98,17 +98,20 @@ for (const isGit of [true, false])
     },
   );
 
-t.test("without a stored snapshot, one sentence says that the list is incomplete", async (t) => {
-  const { bridge, nvim, agent, sh, changes } = await start(t);
-  const host = await bridge.crash("call delete(stdpath('state') .. '/gemini-bridge/changes', 'rf')");
-  sh(WORK);
-  await bridge.nextHost(host);
-  await agent.script("AfterTool", { ...COMMAND, tool_response: { llmContent: "ok" } });
-  await agent.script("AfterAgent");
-  const sentence =
-    /Some changes of gemini may be missing from the list: the bridge was not running when a command began\./;
-  await nvim.waitFor(async () => sentence.test(await nvim.messages()), "the sentence");
-  t.strictSame(await changes(), []);
-  await nvim.command("GeminiChanges!");
-  t.match(await nvim.lua("return vim.fn.getqflist()[1].text"), sentence);
-});
+t.test(
+  "without a stored snapshot of the files, one sentence says that the list of changes is incomplete",
+  async (t) => {
+    const { bridge, nvim, agent, sh, changes } = await start(t);
+    const host = await bridge.crash("call delete(stdpath('state') .. '/gemini-bridge/changes', 'rf')");
+    sh(WORK);
+    await bridge.nextHost(host);
+    await agent.script("AfterTool", { ...COMMAND, tool_response: { llmContent: "ok" } });
+    await agent.script("AfterAgent");
+    const sentence =
+      /Some changes of gemini may be missing from the list: the bridge was not running when a command began\./;
+    await nvim.waitFor(async () => sentence.test(await nvim.messages()), "the sentence");
+    t.strictSame(await changes(), []);
+    await nvim.command("GeminiChanges!");
+    t.match(await nvim.lua("return vim.fn.getqflist()[1].text"), sentence);
+  },
+);

@@ -25,7 +25,7 @@ const Changes = z.preprocess(
   ),
 );
 
-/** Marks of a buffer: first and last line, and the sign. */
+/** Lua that returns the marks of a buffer: first and last line, and the sign. */
 const SIGNS = `
 local signs = {}
 for name, namespace in pairs(vim.api.nvim_get_namespaces()) do
@@ -49,7 +49,7 @@ async function start(t: Test, options: NvimOptions) {
     read: (name: string) => readFileSync(nvim.path(name)),
     lines: () => nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), ' ')"),
     changes: async () => Changes.parse(await nvim.lua("return require('gemini-bridge').changes()")),
-    /** Waits until the marks of the current buffer are these. */
+    /** Waits until the current buffer has exactly the given marks. */
     async signs(t: Test, wanted: string, what: string) {
       await nvim.waitFor(async () => (await nvim.lua(SIGNS)) === wanted, what).catch(() => {});
       t.equal(await nvim.lua(SIGNS), wanted, what);
@@ -119,96 +119,102 @@ t.test("changes are marked, listed, kept and undone by hunk", async (t) => {
   );
 });
 
-t.test("the list is grouped by turn, shows old lines on demand, and can be decided at once", async (t) => {
-  const latin1 = Buffer.from("caf\xe9\r\nna\xefve\r\n", "latin1");
-  const bom = Buffer.from("\uFEFFx\ny");
-  const { bridge, nvim, agent, read, changes, signs } = await start(t, {
-    files: { "a.txt": latin1, "b.txt": bom, "gone.txt": "old\n" },
-    args: ["a.txt"],
-  });
-  await agent.prompt("first");
-  await agent.write(
-    "a.txt",
-    Buffer.concat([Buffer.from("top\r\n"), latin1.subarray(0, 6), Buffer.from("new\r\n")]),
-  );
-  await agent.write("new.txt", "a\n");
-  await agent.prompt("second");
-  await agent.write("b.txt", "\uFEFFx\ny\nz\n");
-  await agent.write("gone.txt", undefined);
-  await signs(t, "1-1 ┃, 3-3 ┃", "signs");
-  await nvim.lua("vim.keymap.set('n', 'go', '<Plug>(gemini-old-lines)')");
-  await nvim.input("go");
-  const old = `(function()
+t.test(
+  "the list of changes is grouped by turn, shows old lines on demand, and can be decided as a whole",
+  async (t) => {
+    const latin1 = Buffer.from("caf\xe9\r\nna\xefve\r\n", "latin1");
+    const bom = Buffer.from("\uFEFFx\ny");
+    const { bridge, nvim, agent, read, changes, signs } = await start(t, {
+      files: { "a.txt": latin1, "b.txt": bom, "gone.txt": "old\n" },
+      args: ["a.txt"],
+    });
+    await agent.prompt("first");
+    await agent.write(
+      "a.txt",
+      Buffer.concat([Buffer.from("top\r\n"), latin1.subarray(0, 6), Buffer.from("new\r\n")]),
+    );
+    await agent.write("new.txt", "a\n");
+    await agent.prompt("second");
+    await agent.write("b.txt", "\uFEFFx\ny\nz\n");
+    await agent.write("gone.txt", undefined);
+    await signs(t, "1-1 ┃, 3-3 ┃", "signs");
+    await nvim.lua("vim.keymap.set('n', 'go', '<Plug>(gemini-old-lines)')");
+    await nvim.input("go");
+    const old = `(function()
     local namespace = vim.api.nvim_get_namespaces()['gemini-bridge.changes.old']
     local marks = vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, { details = true })
     return marks[1] and marks[1][4].virt_lines[1][1][1]
   end)()`;
-  t.equal(await nvim.waitFor(old, "the old lines"), "naïve");
-  await nvim.input("go");
-  t.equal(await nvim.lua(`return ${old}`), null, "and away");
+    t.equal(await nvim.waitFor(old, "the old lines"), "naïve");
+    await nvim.input("go");
+    t.equal(await nvim.lua(`return ${old}`), null, "and away");
 
-  await nvim.command("GeminiChanges!");
-  t.same(
-    await nvim.lua(`return vim.tbl_map(function(item)
+    await nvim.command("GeminiChanges!");
+    t.same(
+      await nvim.lua(`return vim.tbl_map(function(item)
       return vim.fn.fnamemodify(vim.fn.bufname(item.bufnr), ':t') .. ':' .. item.lnum .. ' ' .. item.text
     end, vim.fn.getqflist())`),
-    [
-      "a.txt:1 modified, +1 -0 | gemini: first",
-      "a.txt:3 modified, +1 -1 | gemini: first",
-      "new.txt:1 added, +1 -0 | gemini: first",
-      "b.txt:2 modified, +2 -1 | gemini: second",
-      "gone.txt:1 deleted, +0 -1 | gemini: second",
-    ],
-  );
-  await nvim.command("cclose");
-  await nvim.command("GeminiUndo all");
-  await nvim.waitFor(async () => (await changes()).length === 0, "all to be undone");
-  await says(bridge, /^gemini-bridge: Undid 5 hunks in 4 files\. All changes are decided\.$/m);
-  t.ok(read("a.txt").equals(latin1));
-  t.ok(read("b.txt").equals(bom));
-  t.equal(String(read("gone.txt")), "old\n");
-  t.notOk(existsSync(nvim.path("new.txt")));
-  t.notMatch(await bridge.nvim.messages(), /E\d+|conflict|cannot/);
-});
+      [
+        "a.txt:1 modified, +1 -0 | gemini: first",
+        "a.txt:3 modified, +1 -1 | gemini: first",
+        "new.txt:1 added, +1 -0 | gemini: first",
+        "b.txt:2 modified, +2 -1 | gemini: second",
+        "gone.txt:1 deleted, +0 -1 | gemini: second",
+      ],
+    );
+    await nvim.command("cclose");
+    await nvim.command("GeminiUndo all");
+    await nvim.waitFor(async () => (await changes()).length === 0, "all to be undone");
+    await says(bridge, /^gemini-bridge: Undid 5 hunks in 4 files\. All changes are decided\.$/m);
+    t.ok(read("a.txt").equals(latin1));
+    t.ok(read("b.txt").equals(bom));
+    t.equal(String(read("gone.txt")), "old\n");
+    t.notOk(existsSync(nvim.path("new.txt")));
+    t.notMatch(await bridge.nvim.messages(), /E\d+|conflict|cannot/);
+  },
+);
 
-t.test("a deleted file opens from the list with its old text, and can be restored there", async (t) => {
-  const { bridge, nvim, agent, read, lines, changes } = await start(t, {
-    files: { "src/gone.txt": "caf\u00e9\nold\n", "a.txt": "1\n", "kept.txt": "x\n" },
-    args: ["a.txt"],
-  });
-  await agent.write("src/gone.txt", undefined);
-  await agent.write("kept.txt", undefined);
-  await nvim.waitFor("#require('gemini-bridge').changes() == 2", "both changes");
-  await nvim.command("GeminiChanges!");
-  await nvim.command("cc 1");
-  await nvim.waitFor("vim.api.nvim_buf_line_count(0) == 2", "the old text");
-  t.equal(await lines(), "caf\u00e9 old");
-  t.equal(await nvim.lua("return vim.fn.bufname()"), "gemini-deleted://src/gone.txt");
-  t.same(await nvim.lua("return { vim.bo.modifiable, vim.bo.readonly, vim.bo.modified }"), [
-    false,
-    true,
-    false,
-  ]);
-  await says(bridge, /gemini deleted src\/gone\.txt\. :GeminiUndo restores it/);
-  await nvim.command("GeminiUndo");
-  await nvim.waitFor("vim.fn.expand('%:.') == 'src/gone.txt'", "the window to show the file");
-  t.equal(String(read("src/gone.txt")), "caf\u00e9\nold\n");
-  t.equal(await lines(), "caf\u00e9 old");
-  t.same(
-    await nvim.lua("return { vim.bo.modifiable, vim.bo.readonly, vim.bo.filetype }"),
-    [true, false, "text"],
-    "an ordinary buffer",
-  );
+t.test(
+  "a deleted file opens from the list of changes with its old text, and can be restored there",
+  async (t) => {
+    const { bridge, nvim, agent, read, lines, changes } = await start(t, {
+      files: { "src/gone.txt": "caf\u00e9\nold\n", "a.txt": "1\n", "kept.txt": "x\n" },
+      args: ["a.txt"],
+    });
+    await agent.write("src/gone.txt", undefined);
+    await agent.write("kept.txt", undefined);
+    await nvim.waitFor("#require('gemini-bridge').changes() == 2", "both changes");
+    await nvim.command("GeminiChanges!");
+    await nvim.command("cc 1");
+    await nvim.waitFor("vim.api.nvim_buf_line_count(0) == 2", "the old text");
+    t.equal(await lines(), "caf\u00e9 old");
+    t.equal(await nvim.lua("return vim.fn.bufname()"), "gemini-deleted://src/gone.txt");
+    t.same(await nvim.lua("return { vim.bo.modifiable, vim.bo.readonly, vim.bo.modified }"), [
+      false,
+      true,
+      false,
+    ]);
+    await says(bridge, /gemini deleted src\/gone\.txt\. :GeminiUndo restores it/);
+    await nvim.command("GeminiUndo");
+    await nvim.waitFor("vim.fn.expand('%:.') == 'src/gone.txt'", "the window to show the file");
+    t.equal(String(read("src/gone.txt")), "caf\u00e9\nold\n");
+    t.equal(await lines(), "caf\u00e9 old");
+    t.same(
+      await nvim.lua("return { vim.bo.modifiable, vim.bo.readonly, vim.bo.filetype }"),
+      [true, false, "text"],
+      "an ordinary buffer",
+    );
 
-  await nvim.command("cc 2");
-  await nvim.waitFor("vim.api.nvim_buf_get_lines(0, 0, -1, true)[1] == 'x'", "the old text");
-  await nvim.command("GeminiKeep");
-  await says(bridge, /Kept 1 hunk in kept\.txt/);
-  t.same(await changes(), []);
-  t.notOk(existsSync(nvim.path("kept.txt")));
-  await nvim.command("buffer a.txt");
-  t.equal(await nvim.lua("return vim.fn.bufnr('gemini-deleted://')"), -1, "the old text is gone");
-});
+    await nvim.command("cc 2");
+    await nvim.waitFor("vim.api.nvim_buf_get_lines(0, 0, -1, true)[1] == 'x'", "the old text");
+    await nvim.command("GeminiKeep");
+    await says(bridge, /Kept 1 hunk in kept\.txt/);
+    t.same(await changes(), []);
+    t.notOk(existsSync(nvim.path("kept.txt")));
+    await nvim.command("buffer a.txt");
+    t.equal(await nvim.lua("return vim.fn.bufnr('gemini-deleted://')"), -1, "the old text is gone");
+  },
+);
 
 t.test("undoing several files reports the result in one message", async (t) => {
   const { bridge, nvim, agent, read, signs } = await start(t, {
@@ -235,71 +241,77 @@ t.test("undoing several files reports the result in one message", async (t) => {
   await says(bridge, /No unreviewed changes\./);
 });
 
-t.test("the user's own text is never undone: unsaved, saved meanwhile, or reviewed", async (t) => {
-  const { bridge, nvim, agent, read, lines, changes, signs } = await start(t, {
-    files: { "a.txt": "1\n2\n3\n4\n", "b.txt": "1\n" },
-    args: ["a.txt"],
-  });
-  await nvim.input("ggOmine<Esc>");
-  await agent.write("a.txt", "1\n2\n3\nagent\n");
-  await signs(t, "5-5 ┃", "where the line is in the buffer that has unsaved changes");
-  await nvim.command("GeminiUndo!");
-  await says(bridge, /a\.txt has unsaved changes: save or discard them first/);
-  t.equal(await lines(), "mine 1 2 3 4", "which is not touched");
-  t.equal(String(read("a.txt")), "1\n2\n3\nagent\n");
-  await nvim.command("silent w!");
-  await signs(t, "", "what the user has written over is no change");
+t.test(
+  "undo never affects text of the user: unsaved, saved after the change, or accepted in a review",
+  async (t) => {
+    const { bridge, nvim, agent, read, lines, changes, signs } = await start(t, {
+      files: { "a.txt": "1\n2\n3\n4\n", "b.txt": "1\n" },
+      args: ["a.txt"],
+    });
+    await nvim.input("ggOmine<Esc>");
+    await agent.write("a.txt", "1\n2\n3\nagent\n");
+    await signs(t, "5-5 ┃", "where the line is in the buffer that has unsaved changes");
+    await nvim.command("GeminiUndo!");
+    await says(bridge, /a\.txt has unsaved changes: save or discard them first/);
+    t.equal(await lines(), "mine 1 2 3 4", "which is not touched");
+    t.equal(String(read("a.txt")), "1\n2\n3\nagent\n");
+    await nvim.command("silent w!");
+    await signs(t, "", "what the user has written over is no change");
 
-  const client = await bridge.client();
-  await agent.starts("b.txt");
-  await client.openDiff(nvim.path("b.txt"), "1\nreviewed\n");
-  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review");
-  await nvim.command("GeminiAccept");
-  await client.waitForNotification("ide/diffAccepted");
-  writeFileSync(nvim.path("b.txt"), "1\nreviewed\n");
-  await agent.ended("b.txt");
-  await agent.write("a.txt", "mine\n1\n2\n3\nfour\n");
-  await signs(t, "5-5 ┃", "the next change");
-  t.strictSame(
-    (await changes()).map(({ path }) => path),
-    [nvim.path("a.txt")],
-    "what was reviewed is none",
-  );
+    const client = await bridge.client();
+    await agent.starts("b.txt");
+    await client.openDiff(nvim.path("b.txt"), "1\nreviewed\n");
+    await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review");
+    await nvim.command("GeminiAccept");
+    await client.waitForNotification("ide/diffAccepted");
+    writeFileSync(nvim.path("b.txt"), "1\nreviewed\n");
+    await agent.ended("b.txt");
+    await agent.write("a.txt", "mine\n1\n2\n3\nfour\n");
+    await signs(t, "5-5 ┃", "the next change");
+    t.strictSame(
+      (await changes()).map(({ path }) => path),
+      [nvim.path("a.txt")],
+      "what was reviewed is none",
+    );
 
-  await nvim.input("GAs<Esc>");
-  await nvim.command("w");
-  await signs(t, "5-5 !", "the user's edit of the agent's line is a conflict");
-  await nvim.command("GeminiUndo!");
-  await says(bridge, /1 hunk stays: you have edited it since the agent wrote it \(conflict\)/);
-  await nvim.command("GeminiKeep!");
-  await signs(t, "", "which can be kept");
-  t.equal(String(read("a.txt")), "mine\n1\n2\n3\nfours\n");
-});
+    await nvim.input("GAs<Esc>");
+    await nvim.command("w");
+    await signs(t, "5-5 !", "the user's edit of the agent's line is a conflict");
+    await nvim.command("GeminiUndo!");
+    await says(bridge, /1 hunk stays: you have edited it since the agent wrote it \(conflict\)/);
+    await nvim.command("GeminiKeep!");
+    await signs(t, "", "which can be kept");
+    t.equal(String(read("a.txt")), "mine\n1\n2\n3\nfours\n");
+  },
+);
 
-t.test("files that the user writes during a command are the user's, whatever their name", async (t) => {
-  const { nvim, agent, read, changes } = await start(t, { files: { "a.txt": "1\n2\n" }, args: ["a.txt"] });
-  writeFileSync(nvim.path("log.txt"), "old\n");
-  const command = { tool_name: "run_shell_command", tool_input: { command: "sleep 5" } };
-  await agent.hook("BeforeTool", command);
-  for (const write of ["write", "write copy.txt", "1write part.txt", "1write >> log.txt"])
-    await nvim.command(`call setline(1, 'mine') | silent ${write}`);
-  await nvim.command("silent saveas saved.txt");
-  await nvim.command("new | setlocal buftype=nofile | call setline(1, 'mine') | silent write scratch.txt");
-  writeFileSync(nvim.path("theirs.txt"), "theirs\n");
-  await agent.hook("AfterTool", { ...command, tool_response: { llmContent: "ok" } });
-  await nvim.waitFor(async () => (await changes()).length > 0, "the agent's change");
-  t.strictSame(
-    (await changes()).map(({ path }) => path),
-    [nvim.path("theirs.txt")],
-  );
-  await nvim.command("GeminiUndo all");
-  await nvim.waitFor(async () => (await changes()).length === 0, "the undo");
-  for (const name of ["a.txt", "copy.txt", "saved.txt"]) t.equal(String(read(name)), "mine\n2\n", name);
-  for (const name of ["part.txt", "scratch.txt"]) t.equal(String(read(name)), "mine\n", name);
-  t.equal(String(read("log.txt")), "old\nmine\n");
-});
+t.test(
+  "files that the user writes during a command are not attributed to the agent, whatever their names",
+  async (t) => {
+    const { nvim, agent, read, changes } = await start(t, { files: { "a.txt": "1\n2\n" }, args: ["a.txt"] });
+    writeFileSync(nvim.path("log.txt"), "old\n");
+    const command = { tool_name: "run_shell_command", tool_input: { command: "sleep 5" } };
+    await agent.hook("BeforeTool", command);
+    for (const write of ["write", "write copy.txt", "1write part.txt", "1write >> log.txt"])
+      await nvim.command(`call setline(1, 'mine') | silent ${write}`);
+    await nvim.command("silent saveas saved.txt");
+    await nvim.command("new | setlocal buftype=nofile | call setline(1, 'mine') | silent write scratch.txt");
+    writeFileSync(nvim.path("theirs.txt"), "theirs\n");
+    await agent.hook("AfterTool", { ...command, tool_response: { llmContent: "ok" } });
+    await nvim.waitFor(async () => (await changes()).length > 0, "the agent's change");
+    t.strictSame(
+      (await changes()).map(({ path }) => path),
+      [nvim.path("theirs.txt")],
+    );
+    await nvim.command("GeminiUndo all");
+    await nvim.waitFor(async () => (await changes()).length === 0, "the undo");
+    for (const name of ["a.txt", "copy.txt", "saved.txt"]) t.equal(String(read(name)), "mine\n2\n", name);
+    for (const name of ["part.txt", "scratch.txt"]) t.equal(String(read(name)), "mine\n", name);
+    t.equal(String(read("log.txt")), "old\nmine\n");
+  },
+);
 
-t.test("old lines above the first line are scrolled into view", async (t) => {
+t.test("old lines above the first line of a file are scrolled into view", async (t) => {
   const { nvim, agent, signs } = await start(t, { files: { "a.txt": "1\n2\n3\n" }, args: ["a.txt"] });
   await agent.write("a.txt", "one\n3\n");
   await signs(t, "1-1 ┃", "signs");
@@ -323,7 +335,7 @@ t.test("killing the host during a turn loses no change", async (t) => {
     const names = readdirSync(state, { recursive: true, encoding: "utf8" });
     const saved = names.filter((name) => name.endsWith(".jsonl")).map((name) => join(state, name));
     const texts = saved.map((path) => readFileSync(path, "utf8")).join("\n");
-    // The list of pending edits also contains the path, so that both records are checked.
+    // The path must be in the list of changes and in the list of pending edits.
     return [/"path":.*a\.txt.*two/, /"awaited":.*b/, /"path":.*b\.txt/].every((part) => part.test(texts));
   }, "all to be saved");
   const host = await bridge.host();

@@ -1,9 +1,11 @@
-/** Tests calls of Claude Code's protocol that overlap, repeat a name, are cancelled, or follow an invalid message. */
+/**
+ * Tests calls of Claude Code's protocol that overlap, use the same name, are cancelled, or follow an invalid message.
+ */
 import t from "tap";
 import { PROPOSAL, startClaudeBridge } from "../support/claude-bridge.ts";
 import { lockOf, SocketClient } from "../support/socket-client.ts";
 
-/** A Lua expression: the names of the files under review, and the first lines of the proposals. */
+/** A Lua expression that returns the names of the files under review, and the first lines of the proposals. */
 const SHOWN = `vim.iter(vim.api.nvim_list_bufs()):map(function(buf)
   local diff = vim.b[buf].gemini_diff or {}
   if diff.role == 'proposal' then
@@ -11,7 +13,7 @@ const SHOWN = `vim.iter(vim.api.nvim_list_bufs()):map(function(buf)
   end
 end):join(', ')`;
 
-t.test("a later proposal with the same name takes the place of the earlier one", async (t) => {
+t.test("a later proposal with the same tab name replaces the earlier proposal", async (t) => {
   const bridge = await startClaudeBridge(t);
   const { nvim } = bridge;
   const client = await SocketClient.connect(t, lockOf(bridge));
@@ -30,17 +32,20 @@ t.test("a later proposal with the same name takes the place of the earlier one",
   t.same(await third, ["FILE_SAVED", "3\n"]);
 });
 
-t.test("a refused proposal does not take the decision of a later one with the same name", async (t) => {
-  const bridge = await startClaudeBridge(t);
-  const { nvim } = bridge;
-  const client = await SocketClient.connect(t, lockOf(bridge));
-  const refused = client.openDiff(nvim.dirs.workspace, "1\n", "tab");
-  const shown = client.openDiff(nvim.path("a.txt"), "2\n", "tab");
-  await refused;
-  await nvim.waitFor(`${SHOWN} == 'a.txt 2'`, "the review");
-  await nvim.command("GeminiAccept");
-  t.same(await shown, ["FILE_SAVED", "2\n"]);
-});
+t.test(
+  "a refused proposal does not receive the decision on a later proposal with the same tab name",
+  async (t) => {
+    const bridge = await startClaudeBridge(t);
+    const { nvim } = bridge;
+    const client = await SocketClient.connect(t, lockOf(bridge));
+    const refused = client.openDiff(nvim.dirs.workspace, "1\n", "tab");
+    const shown = client.openDiff(nvim.path("a.txt"), "2\n", "tab");
+    await refused;
+    await nvim.waitFor(`${SHOWN} == 'a.txt 2'`, "the review");
+    await nvim.command("GeminiAccept");
+    t.same(await shown, ["FILE_SAVED", "2\n"]);
+  },
+);
 
 t.test("a cancelled call closes its review and keeps the user's edits", async (t) => {
   const bridge = await startClaudeBridge(t);
@@ -62,7 +67,7 @@ t.test("a cancelled call closes its review and keeps the user's edits", async (t
   t.same(await next, ["FILE_SAVED", "2\n"]);
 });
 
-t.test("without an introduction, and after an invalid message, no review opens", async (t) => {
+t.test("no review opens before the client has introduced itself, or after an invalid message", async (t) => {
   const bridge = await startClaudeBridge(t);
   const { nvim } = bridge;
   await nvim.lua(`vim.api.nvim_create_autocmd('User', {
@@ -74,7 +79,7 @@ t.test("without an introduction, and after an invalid message, no review opens",
   const late = client.openDiff(nvim.path("a.txt"), "1\n").catch(String);
   t.equal(await client.closed(), 1003);
   t.match(await late, /lost/);
-  // A review of another client is opened after all earlier requests were handled.
+  // A review of another client shows that all earlier requests were handled.
   const other = await SocketClient.connect(t, lockOf(bridge));
   await other.openDiff(nvim.dirs.workspace, "1\n");
   t.equal(await nvim.lua("return opened"), null);

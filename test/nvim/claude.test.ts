@@ -8,37 +8,40 @@ import { connectClient } from "../support/client.ts";
 import { lockOf, readLocks, SocketClient } from "../support/socket-client.ts";
 import { waitFor } from "../support/wait.ts";
 
-/** A Lua expression: the names of the connected CLIs. */
+/** A Lua expression that returns the names of the connected CLIs. */
 const CLIS = "vim.tbl_map(function(client) return client.cli end, require('gemini-bridge').status().clients)";
 
-t.test("the lock file is private, names this Neovim, and is removed with it", async (t) => {
-  const bridge = await startClaudeBridge(t);
-  const { nvim } = bridge;
-  const lock = lockOf(bridge);
-  t.match(lock, {
-    pid: await nvim.lua("return vim.fn.getpid()"),
-    workspaceFolders: [nvim.dirs.workspace],
-    ideName: "Neovim",
-    port: (await bridge.status()).port,
-    mode: 0o600,
-  });
-  t.equal(statSync(join(nvim.dirs.home, ".claude/ide")).mode & 0o777, 0o700);
-  t.equal(await nvim.lua("return vim.env.CLAUDE_CODE_SSE_PORT"), String(lock.port));
-  t.not(await nvim.lua("return vim.env.CLAUDE_CODE_IDE_AUTH_TOKEN"), lock.authToken, "the token of hooks");
+t.test(
+  "Claude Code's lock file is private, names this Neovim, and is removed when Neovim ends",
+  async (t) => {
+    const bridge = await startClaudeBridge(t);
+    const { nvim } = bridge;
+    const lock = lockOf(bridge);
+    t.match(lock, {
+      pid: await nvim.lua("return vim.fn.getpid()"),
+      workspaceFolders: [nvim.dirs.workspace],
+      ideName: "Neovim",
+      port: (await bridge.status()).port,
+      mode: 0o600,
+    });
+    t.equal(statSync(join(nvim.dirs.home, ".claude/ide")).mode & 0o777, 0o700);
+    t.equal(await nvim.lua("return vim.env.CLAUDE_CODE_SSE_PORT"), String(lock.port));
+    t.not(await nvim.lua("return vim.env.CLAUDE_CODE_IDE_AUTH_TOKEN"), lock.authToken, "the token of hooks");
 
-  rmSync(lock.path);
-  await waitFor(() => readLocks(nvim.dirs.home).length === 1, "the lock file to be restored");
-  t.equal(lockOf(bridge).authToken, lock.authToken);
-  await nvim.command("GeminiStop");
-  await bridge.is("stopped");
-  t.same(readLocks(nvim.dirs.home), []);
-  await nvim.command("GeminiStart");
-  await bridge.is("running");
-  process.kill(Number(await nvim.lua("return vim.fn.getpid()")), "SIGKILL");
-  await waitFor(() => readdirSync(join(nvim.dirs.home, ".claude/ide")).length === 0, "the lock file to go");
-});
+    rmSync(lock.path);
+    await waitFor(() => readLocks(nvim.dirs.home).length === 1, "the lock file to be restored");
+    t.equal(lockOf(bridge).authToken, lock.authToken);
+    await nvim.command("GeminiStop");
+    await bridge.is("stopped");
+    t.same(readLocks(nvim.dirs.home), []);
+    await nvim.command("GeminiStart");
+    await bridge.is("running");
+    process.kill(Number(await nvim.lua("return vim.fn.getpid()")), "SIGKILL");
+    await waitFor(() => readdirSync(join(nvim.dirs.home, ".claude/ide")).length === 0, "the lock file to go");
+  },
+);
 
-t.test("without Claude Code, and if it is switched off, no lock file is written", async (t) => {
+t.test("no lock file is written if Claude Code is not installed or is switched off", async (t) => {
   const without = await startBridge(t);
   t.same(readdirSync(without.nvim.dirs.home).includes(".claude"), false);
   t.equal(await without.nvim.lua("return vim.env.CLAUDE_CODE_SSE_PORT"), null);
@@ -51,7 +54,7 @@ t.test("without Claude Code, and if it is switched off, no lock file is written"
 t.test("the lock files of other editors are not removed", async (t) => {
   const { nvim } = await startClaudeBridge(t, {
     files: {
-      // Two lock files of dead processes: one of another plugin, and one of a Neovim with this plugin.
+      // Lock files of two dead processes. One belongs to another plugin, the other to a Neovim with this plugin.
       "../home/.claude/ide/1.lock": JSON.stringify({ pid: 4_194_300, ideName: "Neovim", transport: "ws" }),
       "../home/.claude/ide/2.lock": JSON.stringify({
         pid: 4_194_300,
@@ -66,7 +69,7 @@ t.test("the lock files of other editors are not removed", async (t) => {
   t.ok(names().includes("1.lock"));
 });
 
-t.test("an accepted proposal is answered with the text and the user's edits", async (t) => {
+t.test("the answer to an accepted proposal contains the text with the user's edits", async (t) => {
   const bridge = await startClaudeBridge(t);
   const { nvim } = bridge;
   const client = await SocketClient.connect(t, lockOf(bridge));
@@ -102,7 +105,7 @@ t.test("an accepted proposal is answered with the text and the user's edits", as
   await nvim.waitFor("#require('gemini-bridge').diffs() == 0", "no review");
 });
 
-t.test("texts come back exactly as they were proposed", async (t) => {
+t.test("accepted texts equal the proposed texts exactly", async (t) => {
   const bridge = await startClaudeBridge(t, { files: { "crlf.txt": "a\r\nb\r\n", "bom.txt": "\uFEFFa\n" } });
   const { nvim } = bridge;
   const client = await SocketClient.connect(t, lockOf(bridge));
@@ -140,7 +143,7 @@ t.test("accepting an unchanged text counts as a rejection, and a message says so
   );
 });
 
-t.test("an answer in the terminal closes the review and keeps the user's edits", async (t) => {
+t.test("an answer in Claude Code's terminal closes the review and keeps the user's edits", async (t) => {
   const bridge = await startClaudeBridge(t);
   const { nvim } = bridge;
   const client = await SocketClient.connect(t, lockOf(bridge));
@@ -222,51 +225,54 @@ t.test("opencode is recognized by its name, and uses the same lock file", async 
   );
 });
 
-t.test("the active file and the selected lines are sent once, and excluded files never", async (t) => {
-  const bridge = await startClaudeBridge(t, {
-    files: { "b.txt": "é𝄞x\nsecond\n", ".geminiignore": "secret.txt\n", "secret.txt": "key\n" },
-  });
-  const { nvim } = bridge;
-  await nvim.command("edit a.txt");
-  const client = await SocketClient.connect(t, lockOf(bridge));
-  const none = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 }, isEmpty: true };
-  const path = nvim.path("a.txt");
-  const first = await client.selected(({ filePath }) => filePath === path, "the active file");
-  t.same(first, { text: "", filePath: path, fileUrl: `file://${path}`, selection: none });
+t.test(
+  "the active file and the selected lines are sent only once, and excluded files are never sent",
+  async (t) => {
+    const bridge = await startClaudeBridge(t, {
+      files: { "b.txt": "é𝄞x\nsecond\n", ".geminiignore": "secret.txt\n", "secret.txt": "key\n" },
+    });
+    const { nvim } = bridge;
+    await nvim.command("edit a.txt");
+    const client = await SocketClient.connect(t, lockOf(bridge));
+    const none = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 }, isEmpty: true };
+    const path = nvim.path("a.txt");
+    const first = await client.selected(({ filePath }) => filePath === path, "the active file");
+    t.same(first, { text: "", filePath: path, fileUrl: `file://${path}`, selection: none });
 
-  await nvim.input("jVj");
-  const lines = await client.selected(({ text }) => text === "two\nthree", "the selected lines");
-  t.same(lines.selection, {
-    start: { line: 1, character: 0 },
-    end: { line: 3, character: 0 },
-    isEmpty: false,
-  });
-  await nvim.input("<Esc>gg");
-  await client.until(() => client.selections.at(-1)?.selection.isEmpty || undefined, "no selection");
-  await nvim.command("edit b.txt");
-  await nvim.input("lvl");
-  const part = await client.selected(({ text }) => text === "𝄞x", "the selected characters");
-  t.same(part.selection, {
-    start: { line: 0, character: 1 },
-    end: { line: 0, character: 4 },
-    isEmpty: false,
-  });
-  await nvim.input("<Esc>");
-  await client.until(() => client.selections.at(-1)?.selection.isEmpty || undefined, "no selection");
+    await nvim.input("jVj");
+    const lines = await client.selected(({ text }) => text === "two\nthree", "the selected lines");
+    t.same(lines.selection, {
+      start: { line: 1, character: 0 },
+      end: { line: 3, character: 0 },
+      isEmpty: false,
+    });
+    await nvim.input("<Esc>gg");
+    await client.until(() => client.selections.at(-1)?.selection.isEmpty || undefined, "no selection");
+    await nvim.command("edit b.txt");
+    await nvim.input("lvl");
+    const part = await client.selected(({ text }) => text === "𝄞x", "the selected characters");
+    t.same(part.selection, {
+      start: { line: 0, character: 1 },
+      end: { line: 0, character: 4 },
+      isEmpty: false,
+    });
+    await nvim.input("<Esc>");
+    await client.until(() => client.selections.at(-1)?.selection.isEmpty || undefined, "no selection");
 
-  const before = client.selections.length;
-  await nvim.input("jhl");
-  await nvim.command("edit secret.txt");
-  await client.until(() => client.selections[before], "the next");
-  t.match(client.selections[before], { filePath: "", text: "" }, "no movement, and no private file");
-  t.notOk(client.selections.some(({ filePath }) => filePath.includes("secret")));
-  await nvim.command("edit a.txt");
-  await client.until(() => (client.selections.at(-1)?.filePath === path ? true : undefined), "the file");
-  await nvim.command("GeminiShare off");
-  await client.until(() => (client.selections.at(-1)?.filePath === "" ? true : undefined), "nothing");
-});
+    const before = client.selections.length;
+    await nvim.input("jhl");
+    await nvim.command("edit secret.txt");
+    await client.until(() => client.selections[before], "the next");
+    t.match(client.selections[before], { filePath: "", text: "" }, "no movement, and no private file");
+    t.notOk(client.selections.some(({ filePath }) => filePath.includes("secret")));
+    await nvim.command("edit a.txt");
+    await client.until(() => (client.selections.at(-1)?.filePath === path ? true : undefined), "the file");
+    await nvim.command("GeminiShare off");
+    await client.until(() => (client.selections.at(-1)?.filePath === "" ? true : undefined), "nothing");
+  },
+);
 
-t.test("diagnostics are those that Neovim already has, of shared files only", async (t) => {
+t.test("Claude Code gets the diagnostics that Neovim already has, for shared files only", async (t) => {
   const bridge = await startClaudeBridge(t, {
     files: { ".geminiignore": "secret.txt\n", "secret.txt": "key\n" },
   });
@@ -304,33 +310,36 @@ t.test("diagnostics are those that Neovim already has, of shared files only", as
   t.same(await ask({}), []);
 });
 
-t.test("after a crash of the host the client returns with its token, and its review is closed", async (t) => {
-  const bridge = await startClaudeBridge(t);
-  const { nvim } = bridge;
-  const lock = lockOf(bridge);
-  const client = await SocketClient.connect(t, lock);
-  const answer = client.openDiff(nvim.path("a.txt"), "1\n").catch(String);
-  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review");
-  await nvim.lua(`vim.api.nvim_buf_set_lines(${PROPOSAL}, -1, -1, true, { 'mine' })`);
-  const host = await bridge.crash();
-  t.match(await answer, /lost/);
-  // The CLI reconnects at once, and its request waits until the host has loaded the application.
-  await waitFor(
-    async () => (await SocketClient.open(t, lock).catch(() => undefined)) !== undefined,
-    "the port",
-  );
-  await bridge.nextHost(host);
-  await nvim.waitFor("#require('gemini-bridge').diffs() == 0", "the end of the review");
-  t.match(await nvim.messages(), /Your edits are kept/);
-  t.same(lockOf(bridge), { ...lock });
-  const again = await SocketClient.connect(t, lock);
-  const next = again.openDiff(nvim.path("a.txt"), "2\n");
-  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "a review");
-  await nvim.command("GeminiAccept");
-  t.same(await next, ["FILE_SAVED", "2\n"]);
-});
+t.test(
+  "after a crash of the host, Claude Code reconnects with its token, and its review is closed",
+  async (t) => {
+    const bridge = await startClaudeBridge(t);
+    const { nvim } = bridge;
+    const lock = lockOf(bridge);
+    const client = await SocketClient.connect(t, lock);
+    const answer = client.openDiff(nvim.path("a.txt"), "1\n").catch(String);
+    await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review");
+    await nvim.lua(`vim.api.nvim_buf_set_lines(${PROPOSAL}, -1, -1, true, { 'mine' })`);
+    const host = await bridge.crash();
+    t.match(await answer, /lost/);
+    // The CLI reconnects immediately. Its request waits until the host has loaded the application.
+    await waitFor(
+      async () => (await SocketClient.open(t, lock).catch(() => undefined)) !== undefined,
+      "the port",
+    );
+    await bridge.nextHost(host);
+    await nvim.waitFor("#require('gemini-bridge').diffs() == 0", "the end of the review");
+    t.match(await nvim.messages(), /Your edits are kept/);
+    t.same(lockOf(bridge), { ...lock });
+    const again = await SocketClient.connect(t, lock);
+    const next = again.openDiff(nvim.path("a.txt"), "2\n");
+    await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "a review");
+    await nvim.command("GeminiAccept");
+    t.same(await next, ["FILE_SAVED", "2\n"]);
+  },
+);
 
-t.test("after an outage in which the client gives up, the lock file has a new token", async (t) => {
+t.test("if the client has given up during an outage, the lock file has a new token", async (t) => {
   const bridge = await startClaudeBridge(t);
   const { nvim } = bridge;
   const lock = lockOf(bridge);
@@ -341,7 +350,7 @@ t.test("after an outage in which the client gives up, the lock file has a new to
   await bridge.is("stopped");
   await nvim.lua("local now = vim.uv.now; vim.uv.now = function() return now() + 16000 end");
   await nvim.command("GeminiStart");
-  await nvim.command("GeminiStop"); // before it runs, so that the outage continues
+  await nvim.command("GeminiStop"); // before the host runs, so that the outage continues
   await bridge.is("stopped");
   await nvim.command("GeminiStart");
   await bridge.is("running");

@@ -3,11 +3,11 @@ import { z } from "zod";
 import { RunningBridge } from "../support/bridge.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
 
-/** Waits until the last message matches. */
+/** Waits until the last message matches the pattern. */
 const says = (nvim: Nvim, sentence: RegExp) =>
   nvim.waitFor(async () => sentence.test((await nvim.messages()).split("\n").at(-1) ?? ""), `${sentence}`);
 
-t.test("start and stop report their results", async (t) => {
+t.test(":GeminiStart and :GeminiStop report their results", async (t) => {
   const nvim = await startNvim(t);
   const bridge = new RunningBridge(t, nvim);
   const said = async () => (await nvim.messages()).trim().split("\n");
@@ -30,14 +30,14 @@ t.test("start and stop report their results", async (t) => {
   await says(nvim, /^gemini-bridge: The bridge has stopped$/);
   t.equal((await said()).length, 5, "and nothing else");
 
-  await t.test("a cancelled start reports that the bridge has stopped", async (t) => {
+  await t.test("a cancelled start of the bridge reports that the bridge has stopped", async (t) => {
     await nvim.command("messages clear");
     await nvim.lua("vim.cmd('GeminiStart') vim.cmd('GeminiStop')");
     await says(nvim, /The bridge has stopped$/);
     t.equal((await said()).length, 1);
   });
 
-  await t.test("a start right after a stop succeeds", async (t) => {
+  await t.test("a start of the bridge right after a stop succeeds", async (t) => {
     await nvim.command("GeminiStart");
     await says(nvim, /The bridge is running on port \d+$/);
     await nvim.command("messages clear");
@@ -46,7 +46,7 @@ t.test("start and stop report their results", async (t) => {
     t.equal((await said()).length, 1);
   });
 
-  await t.test("starts by scripts and options show no message", async (t) => {
+  await t.test("starting the bridge by a script or an option shows no message", async (t) => {
     await nvim.command("messages clear");
     const host = await bridge.host();
     await nvim.lua("require('gemini-bridge').restart()");
@@ -57,7 +57,7 @@ t.test("start and stop report their results", async (t) => {
   });
 });
 
-t.test("a failed start shows only the reason", async (t) => {
+t.test("a failed start of the bridge shows only the reason", async (t) => {
   const nvim = await startNvim(t, { init: "require('gemini-bridge').setup({ node = 'no-such-node' })" });
   await nvim.input(":GeminiStart<CR>");
   await says(nvim, /^gemini-bridge: The bridge did not start: cannot run no-such-node/);
@@ -107,7 +107,7 @@ t.test("commands without a path or text can be followed by a bar", async (t) => 
   t.same(without.sort(), others, "of all others it is a part of the argument");
 });
 
-t.test("invalid options are one message, and are in the doctor's report", async (t) => {
+t.test("invalid options are reported in one message, and in the doctor's report", async (t) => {
   const options = '{ hots = "shared", autostart = 1, log = { level = "debug" } }';
   const nvim = await startNvim(t, { init: `require("gemini-bridge").setup(${options})` });
   const problems = [

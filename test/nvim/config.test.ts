@@ -1,13 +1,13 @@
 import t from "tap";
 import { startNvim } from "../support/nvim.ts";
 
-t.test("options are checked", async (t) => {
+t.test("options of setup() are checked", async (t) => {
   const nvim = await startNvim(t);
-  /** Returns the problems of options, which are given as Lua. */
+  /** Returns the problems of options. The options are Lua code. */
   const problems = (options: string) => nvim.lua(`return require("gemini-bridge.config").set(${options})`);
   const get = (name: string) => nvim.lua(`return require("gemini-bridge.config").get().${name}`);
 
-  await t.test("an unknown name is reported with the nearest one", async (t) => {
+  await t.test("an unknown option is reported with the most similar option", async (t) => {
     t.same(await problems("{ autostrat = true }"), ["unknown option autostrat, did you mean autostart?"]);
     t.same(await problems('{ diff = { layuot = "tab" } }'), [
       "unknown option diff.layuot, did you mean diff.layout?",
@@ -15,7 +15,7 @@ t.test("options are checked", async (t) => {
     t.same(await problems('{ loglevel = "debug" }'), ["unknown option loglevel, did you mean log.level?"]);
   });
 
-  await t.test("a name that is not close to any is reported without a suggestion", async (t) => {
+  await t.test("an unknown option without a similar one is reported without a suggestion", async (t) => {
     for (const name of ["foo", "terminal.foo", "x"])
       t.same(await problems(`{ ["${name}"] = true }`), [
         `unknown option ${name}, see :help gemini-bridge-options`,
@@ -30,7 +30,7 @@ t.test("options are checked", async (t) => {
     t.same(await get("tools.offered"), ["hover"]);
   });
 
-  await t.test("a wrong value is reported by name, with what is expected", async (t) => {
+  await t.test("an invalid value is reported with the option's name and the expected value", async (t) => {
     t.same(await problems('{ diff = { layout = "sideways" } }'), [
       'option diff.layout must be "auto", "vertical", "horizontal", "tab", "inline", not "sideways"',
     ]);
@@ -54,18 +54,18 @@ t.test("options are checked", async (t) => {
     t.same([await get("diff.keys.accept"), await get("log.level")], ["ga", "warn"]);
   });
 
-  await t.test("setup reports problems in a message", async (t) => {
+  await t.test("setup() reports invalid options in a message", async (t) => {
     await nvim.lua('require("gemini-bridge").setup({ hots = "shared", log = { level = "debug" } })');
     t.match(await nvim.messages(), /unknown option hots, did you mean host\?/);
     t.equal(await get("log.level"), "debug");
   });
 
-  await t.test("the defaults apply without setup", async (t) => {
+  await t.test("the default options apply without setup()", async (t) => {
     const fresh = await startNvim(t);
     t.equal(await fresh.lua('return require("gemini-bridge.config").get().diff.layout'), "auto");
   });
 
-  await t.test("setup without options loads nothing and resets earlier options", async (t) => {
+  await t.test("setup() without options loads no module and resets earlier options", async (t) => {
     const fresh = await startNvim(t);
     const loaded = () =>
       fresh.lua(`return vim.tbl_filter(function(name) return vim.startswith(name, "gemini-bridge") end,

@@ -4,7 +4,7 @@ import { startContext } from "../support/context.ts";
 
 const files = { "a.txt": "one\ntwo\nthree\n", "b.txt": "x𝄞é日y\n", "c.txt": "see\n" };
 
-t.test("a CLI is told the open file when it connects", async (t) => {
+t.test("a CLI is told the open file when the CLI connects", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"] });
   await host.until(t, () => host.paths(), ["a.txt"], "the file");
   t.match(host.active(), { path: host.nvim.path("a.txt"), cursor: { line: 1, character: 1 } });
@@ -99,17 +99,20 @@ t.test("the cursor is that of the last used window of a file", async (t) => {
   await host.until(t, () => host.active()?.cursor?.line, 1, "the one that is left");
 });
 
-t.test("after the active file was deleted, none is active until the user enters one", async (t) => {
-  const host = await startContext(t, { files, args: ["a.txt", "b.txt", "c.txt"] });
-  const { nvim } = host;
-  for (const command of ["bwipeout! 1", "bdelete 2"]) {
-    await nvim.command("new | terminal sh | only");
-    await nvim.command(command);
-    await host.until(t, () => host.active(), undefined, command);
-    await nvim.command("edit b.txt");
-    await host.until(t, () => host.active()?.path, nvim.path("b.txt"), "until one is entered");
-  }
-});
+t.test(
+  "after the active file was deleted, no file is active until the user enters another file",
+  async (t) => {
+    const host = await startContext(t, { files, args: ["a.txt", "b.txt", "c.txt"] });
+    const { nvim } = host;
+    for (const command of ["bwipeout! 1", "bdelete 2"]) {
+      await nvim.command("new | terminal sh | only");
+      await nvim.command(command);
+      await host.until(t, () => host.active(), undefined, command);
+      await nvim.command("edit b.txt");
+      await host.until(t, () => host.active()?.path, nvim.path("b.txt"), "until one is entered");
+    }
+  },
+);
 
 t.test("a file that is written for the first time becomes active", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"] });
@@ -120,7 +123,7 @@ t.test("a file that is written for the first time becomes active", async (t) => 
   await host.until(t, () => host.active()?.path, host.nvim.path("new.txt"), "then");
 });
 
-t.test("focus before a CLI connects is known", async (t) => {
+t.test("a CLI also gets the focus times from before it connected", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"], connected: false });
   for (const command of ["edit b.txt", "edit c.txt", "edit a.txt", "botright vnew | terminal sh"]) {
     await host.nvim.command(`silent ${command}`);
@@ -131,7 +134,7 @@ t.test("focus before a CLI connects is known", async (t) => {
   await host.until(t, () => host.active()?.path, host.nvim.path("a.txt"), "the last file");
 });
 
-t.test("a bridge that is started from a terminal knows the file beside it", async (t) => {
+t.test("a bridge that is started from a terminal knows the file beside the terminal", async (t) => {
   for (const commands of ["botright vnew | terminal sh", "terminal sh"]) {
     const init = `vim.cmd.edit('b.txt') vim.cmd.edit('a.txt') vim.cmd('silent ${commands}')`;
     const host = await startContext(t, { files, init });

@@ -78,25 +78,29 @@ t.test("a context that the CLI's schema would refuse is logged and not sent", as
   t.same(client.errors, []);
 });
 
-t.test("no context is read before the first CLI connects and after the last one has left", async (t) => {
-  const bridge = await startBridge(t, { files, args: ["a.txt"] });
-  const { nvim } = bridge;
-  const subscribed = "#vim.api.nvim_get_autocmds({ group = 'gemini-bridge.context.snapshot_debounce' }) > 0";
-  t.equal(
-    await nvim.lua(
-      `return pcall(vim.api.nvim_get_autocmds, { group = 'gemini-bridge.context.snapshot_debounce' })`,
-    ),
-    false,
-  );
-  const client = await bridge.client();
-  await nvim.waitFor(subscribed, "the subscription");
-  const other = await bridge.client("other");
-  await client.close();
-  await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "one to be left");
-  t.equal(await nvim.lua(`return ${subscribed}`), true);
-  await other.close();
-  await nvim.waitFor(
-    "not pcall(vim.api.nvim_get_autocmds, { group = 'gemini-bridge.context.snapshot_debounce' })",
-    "the end of the subscription",
-  );
-});
+t.test(
+  "no context is read before the first CLI connects and after the last CLI has disconnected",
+  async (t) => {
+    const bridge = await startBridge(t, { files, args: ["a.txt"] });
+    const { nvim } = bridge;
+    const subscribed =
+      "#vim.api.nvim_get_autocmds({ group = 'gemini-bridge.context.snapshot_debounce' }) > 0";
+    t.equal(
+      await nvim.lua(
+        `return pcall(vim.api.nvim_get_autocmds, { group = 'gemini-bridge.context.snapshot_debounce' })`,
+      ),
+      false,
+    );
+    const client = await bridge.client();
+    await nvim.waitFor(subscribed, "the subscription");
+    const other = await bridge.client("other");
+    await client.close();
+    await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "one to be left");
+    t.equal(await nvim.lua(`return ${subscribed}`), true);
+    await other.close();
+    await nvim.waitFor(
+      "not pcall(vim.api.nvim_get_autocmds, { group = 'gemini-bridge.context.snapshot_debounce' })",
+      "the end of the subscription",
+    );
+  },
+);

@@ -5,7 +5,7 @@ import { type ContextHost, startContext } from "../support/context.ts";
 
 const files = { "a.txt": "a\nA\n", "b.txt": "b\nB\n", "c.txt": "c\nC\n", "dir/d.txt": "d\n" };
 
-t.test("files are sorted by last focus, with different timestamps", async (t) => {
+t.test("files in the context are sorted by last focus, with different timestamps", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt", "b.txt", "c.txt"] });
   await host.until(t, () => host.paths(), ["a.txt", "b.txt", "c.txt"], "those never entered come last");
   await host.nvim.command("edit c.txt");
@@ -52,7 +52,7 @@ t.test("the focus history includes closed splits, but no floats", async (t) => {
   await host.until(t, () => host.paths(), ["a.txt", "split.txt", "float.txt"], "those before them");
 });
 
-t.test("at most ten files are listed", async (t) => {
+t.test("at most ten files are listed in the context", async (t) => {
   const many = Object.fromEntries(Array.from({ length: 14 }, (_, index) => [`f${index}.txt`, "x\n"]));
   const host = await startContext(t, { files: many, args: Object.keys(many) });
   await host.nvim.command("silent bufdo edit");
@@ -61,7 +61,7 @@ t.test("at most ten files are listed", async (t) => {
   t.equal(host.files().length, 10);
 });
 
-t.test("buffers without a file on disk are not listed", async (t) => {
+t.test("buffers without a file on disk are not listed in the context", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"] });
   const { nvim } = host;
   for (const command of [
@@ -83,7 +83,7 @@ t.test("buffers without a file on disk are not listed", async (t) => {
   await host.until(t, () => host.paths(), ["c.txt", "a.txt"], "files alone");
 });
 
-t.test("the list follows changes of buffers", async (t) => {
+t.test("the list of open files follows changes of buffers", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"] });
   const { nvim } = host;
   const step = async (command: string, wanted: string[]) => {
@@ -111,7 +111,7 @@ t.test("the list follows changes of buffers", async (t) => {
   }
 });
 
-t.test("the list follows the disk", async (t) => {
+t.test("the list of open files follows changes on the disk", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt", "b.txt", "c.txt"] });
   const { nvim } = host;
   await host.until(t, () => host.paths(), ["a.txt", "b.txt", "c.txt"], "all");
@@ -128,7 +128,7 @@ t.test("the list follows the disk", async (t) => {
   await host.until(t, () => host.paths(), [], "the folder was deleted");
 });
 
-t.test("a path is shared as the user gave it", async (t) => {
+t.test("a path is shared as the user typed it", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"] });
   const { nvim } = host;
   symlinkSync("dir", nvim.path("link"));
@@ -145,7 +145,7 @@ t.test("a path is shared as the user gave it", async (t) => {
   await host.until(t, () => host.paths().includes("dir/../dir/d.txt"), false, "no dots in it");
 });
 
-t.test("files with unusual names are listed", async (t) => {
+t.test("files with unusual names are listed in the context", async (t) => {
   const names = ["a b.txt", "100%.txt", "日本.txt", "c:d.txt", "#1.txt", "[x].txt"];
   const host = await startContext(t, { files: Object.fromEntries(names.map((name) => [name, "x\n"])) });
   for (const name of names) await host.nvim.lua("vim.cmd.edit(vim.fn.fnameescape(...))", name);
@@ -184,20 +184,20 @@ const TWELVE = Array.from({ length: 12 }, (_, index) => `f${index}.txt`);
 const twelveFiles = Object.fromEntries(TWELVE.map((name) => [name, "x\n"]));
 const newest = [...TWELVE].reverse();
 
-/** Returns the memory of Lua (KB). */
+/** Returns the memory that Lua uses (KB). */
 async function memory(host: ContextHost): Promise<number> {
   return z
     .number()
     .parse(await host.nvim.lua("collectgarbage() collectgarbage() return collectgarbage('count')"));
 }
 
-/** Limit of the growth: above the size of a bounded table, below that of an unbounded one after the rounds below. */
+/** Limit for the growth. A bounded table stays below, an unbounded table grows above in the rounds of this test. */
 const MUCH = 400;
 
 t.test("the focus history stays small during days without a CLI", async (t) => {
   const host = await startContext(t, { files: twelveFiles, connected: false });
   const { nvim } = host;
-  // Closes windows without autocommands, which would remove their entries.
+  // Closes windows without autocommands. The autocommands would remove the entries of these windows.
   const rounds = `
     for _ = 1, ... do
       vim.cmd.split('f1.txt')

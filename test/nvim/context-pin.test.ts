@@ -6,7 +6,7 @@ import { type Nvim, startNvim } from "../support/nvim.ts";
 
 const files = { "a.txt": "one two\nthree\nfour\nfive\n", "b.txt": "abcdef\nab\n\nabcdef\n日本語\nx\ty\n" };
 
-/** Returns the highlighted text, with a bar for each line break, and the lines with a sign. */
+/** Lua that returns the highlighted text with a bar for each line break, and the lines with a sign. */
 const SHOWN = `
 local pinned, signs = {}, {}
 for name, id in pairs(vim.api.nvim_get_namespaces()) do
@@ -31,7 +31,7 @@ async function shown(nvim: Nvim, buf = 0): Promise<z.infer<typeof Shown>> {
   return Shown.parse(await nvim.lua(SHOWN, buf));
 }
 
-/** Waits until this is pinned and its first line has the sign. */
+/** Waits until exactly the given text is pinned and its first line has the sign. */
 async function shows(
   t: Test,
   nvim: Nvim,
@@ -83,7 +83,7 @@ t.test("a pinned selection is visible in its text, in the status line and in :Ge
   t.match(await view(), /^Pinned +a\.txt, line 1$/m, "from another file, too");
 });
 
-t.test("the sign is shown and the status line is redrawn", async (t) => {
+t.test("pinning a selection shows the sign and redraws the status line", async (t) => {
   const nvim = await startNvim(t, {
     files,
     args: ["a.txt"],
@@ -102,7 +102,7 @@ t.test("the sign is shown and the status line is redrawn", async (t) => {
   await sees(/a\.txt \[Gemini: waiting\]/);
 });
 
-t.test("the pin disappears with its text and returns with it", async (t) => {
+t.test("the pin disappears when its text is deleted, and returns with the text", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"] });
   const { nvim } = host;
   await nvim.command("2,3GeminiSelect");
@@ -135,7 +135,7 @@ t.test("the pin disappears with its text and returns with it", async (t) => {
   t.notMatch(await nvim.messages(), /rror/);
 });
 
-t.test("an edit without a cursor movement is reported", async (t) => {
+t.test("an edit of the pinned text without a cursor movement is reported", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"] });
   await host.nvim.command("1GeminiSelect");
   await host.until(t, selected(host), "one two", "pinned");
@@ -143,7 +143,7 @@ t.test("an edit without a cursor movement is reported", async (t) => {
   await host.until(t, selected(host), "ne two", "one character less");
 });
 
-t.test("a block is pinned as highlighted, and each row follows its text", async (t) => {
+t.test("a block selection is pinned as highlighted, and each row follows its text", async (t) => {
   const host = await startContext(t, { files, args: ["b.txt"] });
   const { nvim } = host;
   await nvim.input("gg0l<C-v>2l4j<Cmd>GeminiSelect<CR><Esc>");
@@ -161,14 +161,14 @@ t.test("a block is pinned as highlighted, and each row follows its text", async 
   await host.until(t, selected(host), undefined, "dropped");
 });
 
-t.test("only the part of a long block that is shared is read", async (t) => {
+t.test("only the shared part of a long pinned block is read", async (t) => {
   const host = await startContext(t, { files: { "a.txt": "abc\n日本\n".repeat(15_000) }, args: ["a.txt"] });
   await host.nvim.input("gg0<C-v>G<Cmd>GeminiSelect<CR><Esc>");
   await host.until(t, () => selected(host)()?.length, 16_384, "the length");
   t.ok((host.snapshots.at(-1)?.value.active?.selection?.length ?? 0) < 4 * 16_384);
 });
 
-t.test("the user can change the highlight group", async (t) => {
+t.test("the user can change the highlight of the pinned text", async (t) => {
   const link = (nvim: Nvim) => nvim.lua("return vim.api.nvim_get_hl(0, { name = 'GeminiPinned' })");
   const usual = await startNvim(t, { files, args: ["a.txt"] });
   await usual.command("GeminiSelect");

@@ -3,7 +3,7 @@ import { type ContextHost, startContext } from "../support/context.ts";
 
 const files = { "a.txt": "one\ntwo\nthree\n".repeat(100) };
 
-/** Fires events in Neovim for some time, and waits until all have fired. */
+/** Fires events in Neovim for some time. Waits until all events have fired. */
 async function move(
   host: ContextHost,
   every: number,
@@ -31,7 +31,7 @@ async function move(
   return { first, last: performance.now() };
 }
 
-t.test("a burst of events sends one message after the debounce", async (t) => {
+t.test("a burst of events sends one snapshot after the debounce delay", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"] });
   await host.until(t, () => host.paths().length, 1, "the file");
   const before = host.snapshots.length;
@@ -42,7 +42,7 @@ t.test("a burst of events sends one message after the debounce", async (t) => {
   t.ok((sent[0]?.at ?? 0) - first >= 50, "not before 50 ms have passed");
 });
 
-t.test("without a debounce, an event is sent at once", async (t) => {
+t.test("without a debounce delay, a snapshot is sent immediately after an event", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"] });
   await host.subscribe({ debounce: 0, maxWait: 0 });
   for (const line of [2, 3, 4]) {
@@ -51,7 +51,7 @@ t.test("without a debounce, an event is sent at once", async (t) => {
   }
 });
 
-t.test("during constant movement, a message is sent every 250 ms", async (t) => {
+t.test("during constant movement of the cursor, a snapshot is sent every 250 ms", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"] });
   await host.subscribe({ maxWait: 240 });
   await host.until(t, () => host.paths().length, 1, "the file");
@@ -80,7 +80,7 @@ t.test("an unchanged context is not sent", async (t) => {
   t.equal(host.contexts.length, contexts + 1);
 });
 
-t.test("without a CLI, nothing is read and no subscription is left", async (t) => {
+t.test("without a CLI, no context is read and no subscription is left", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"], connected: false });
   const { nvim } = host;
   const autocommands = "#vim.api.nvim_get_autocmds({ event = { 'CursorMoved', 'CursorMovedI' } })";

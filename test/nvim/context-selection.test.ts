@@ -3,8 +3,8 @@ import { z } from "zod";
 import { startContext } from "../support/context.ts";
 
 /**
- * Keys, the text in which they are typed, and the expected highlighted text. `yank` is the text of `y` if it differs:
- * in a block, `y` replaces a character that is partly outside with blanks.
+ * Keys, the text in which the keys are typed, and the expected highlighted text. `yank` is the result of `y` if the
+ * result differs: in a block, `y` pads a character at the edge with blanks.
  */
 interface Row {
   lines: string[];
@@ -25,7 +25,7 @@ const virtual = "virtualedit=all";
 const folded = ["1", "22", "333", "4444", "5"];
 
 const rows: Row[] = [
-  // Character-wise, forwards.
+  // Characterwise, forwards.
   { lines: plain, keys: "v", selected: "o" },
   { lines: plain, keys: "ve", selected: "one" },
   { lines: plain, keys: "wvl", selected: "tw" },
@@ -38,14 +38,14 @@ const rows: Row[] = [
   { lines: plain, keys: "v4l<Esc>ggv", selected: "t" },
   { lines: plain, keys: "viw", selected: "one" },
   { lines: plain, keys: "wv$", selected: "two" },
-  // Backwards, and from both ends.
+  // Characterwise, backwards and from both ends.
   { lines: plain, keys: "$vb", selected: "two" },
   { lines: plain, keys: "$v0", selected: "one two" },
   { lines: plain, keys: "Gvgg", selected: "one two\n\nthree four\ne" },
   { lines: plain, keys: "jjwvk", selected: "\nthree f" },
   { lines: plain, keys: "veo", selected: "one" },
   { lines: plain, keys: "G$vkk", selected: "\nthree four\nend" },
-  // Over characters of more than one byte.
+  // Characters of several bytes.
   { lines: wide, keys: "v", selected: "日" },
   { lines: wide, keys: "vl", selected: "日本" },
   { lines: wide, keys: "$vh", selected: "本語" },
@@ -57,7 +57,7 @@ const rows: Row[] = [
   { lines: marks, keys: "vl", selected: "e\u0301a\u0308" },
   { lines: marks, keys: "jv", selected: "n\u0303" },
   { lines: marks, keys: "$vh", selected: "a\u0308o" },
-  // With an exclusive selection.
+  // 'selection' is "exclusive".
   { lines: plain, keys: "vl", selected: "o", options: exclusive },
   { lines: plain, keys: "ve", selected: "one", options: exclusive },
   { lines: plain, keys: "v", selected: "o", options: exclusive },
@@ -69,17 +69,17 @@ const rows: Row[] = [
   { lines: wide, keys: "$v0", selected: "日本", options: exclusive },
   { lines: marks, keys: "vl", selected: "e\u0301", options: exclusive },
   { lines: plain, keys: "Vj", selected: "one two\n", options: exclusive },
-  // With 'selection' set to "old".
+  // 'selection' is "old".
   { lines: plain, keys: "vj", selected: "one two\n", options: old },
   { lines: plain, keys: "v$", selected: "one two", options: old },
   { lines: plain, keys: "Vjj", selected: "one two\n\nthree four", options: old },
-  // After the end of the line, with 'virtualedit'. The highlighted cells are blanks, also for `y`.
+  // Beyond the end of the line, with 'virtualedit'. The highlighted cells are blanks, also for `y`.
   { lines: plain, keys: "$vll", selected: "o  ", options: virtual },
   { lines: plain, keys: "$llvl", selected: "  ", options: virtual },
   { lines: plain, keys: "$vj", selected: "o\n       ", options: virtual },
   { lines: plain, keys: "wvjj", selected: "two\n\nthree", options: virtual },
   { lines: plain, keys: "Vj", selected: "one two\n", options: virtual },
-  // Line-wise.
+  // Linewise.
   { lines: plain, keys: "V", selected: "one two" },
   { lines: plain, keys: "Vj", selected: "one two\n" },
   { lines: plain, keys: "Vjj", selected: "one two\n\nthree four" },
@@ -87,7 +87,7 @@ const rows: Row[] = [
   { lines: plain, keys: "ggVG", selected: "one two\n\nthree four\nend" },
   { lines: wide, keys: "lVj", selected: "日本語\näöü€" },
   { lines: plain, keys: "vjjV", selected: "one two\n\nthree four" },
-  // Block-wise.
+  // Blockwise.
   { lines: ragged, keys: "<C-v>l", selected: "ab" },
   { lines: ragged, keys: "<C-v>lj", selected: "ab\nab" },
   { lines: ragged, keys: "l<C-v>2lG", selected: "bcd\nb\n\nbcd" },
@@ -126,7 +126,7 @@ const rows: Row[] = [
   { lines: plain, keys: "$gh<Left>", selected: "wo" },
   { lines: plain, keys: "gh<Right>", selected: "o", options: exclusive },
   { lines: wide, keys: "gh<Right>", selected: "日本" },
-  // Closed folds are highlighted completely.
+  // Neovim highlights closed folds completely.
   { lines: folded, keys: ":2,3fold<CR>ggVj", selected: "1\n22\n333" },
   { lines: folded, keys: ":2,3fold<CR>ggjV", selected: "22\n333" },
   { lines: folded, keys: ":2,3fold<CR>GVkk", selected: "22\n333\n4444\n5" },
@@ -134,14 +134,14 @@ const rows: Row[] = [
   { lines: folded, keys: ":2,3fold<CR>ggjv", selected: "22\n333" },
   { lines: folded, keys: ":2,3fold<CR>ggvjj", selected: "1\n22\n333\n4" },
   { lines: folded, keys: ":2,3fold<CR>jzoggVj", selected: "1\n22" },
-  // From Insert mode with CTRL-O, and in a search pattern.
+  // Started from Insert mode with CTRL-O, or in a search pattern.
   { lines: plain, keys: "i<C-o>ve", selected: "one" },
   { lines: plain, keys: "v/fo<CR>", selected: "one two\n\nthree f" },
   { lines: plain, keys: "v/fou", selected: "o" },
   { lines: plain, keys: "ve:", selected: "one" },
   { lines: plain, keys: "Vj:normal", selected: "one two\n" },
   { lines: ragged, keys: "<C-v>$j:", selected: "abcdef\nab" },
-  // None.
+  // No selection.
   { lines: plain, keys: "ve<Esc>", selected: undefined },
   { lines: plain, keys: "ve:<Esc>", selected: undefined },
   { lines: plain, keys: "vey", selected: undefined },
@@ -149,10 +149,10 @@ const rows: Row[] = [
   { lines: plain, keys: "jv", selected: undefined },
 ];
 
-/** Removes line breaks at the end, and the blanks that `y` adds to lines of a block. */
+/** Removes line breaks at the end, and blanks at the ends of lines, which `y` adds to the lines of a block. */
 const trim = (text: string) => text.replace(/\n+$/, "").replace(/ +$/gm, "");
 
-t.test("the selection is exactly the highlighted text", async (t) => {
+t.test("the shared selection is exactly the highlighted text", async (t) => {
   const host = await startContext(t, { files: { "a.txt": "" }, args: ["a.txt"] });
   await host.subscribe({ debounce: 5 });
   const { nvim } = host;

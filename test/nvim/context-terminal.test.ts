@@ -8,7 +8,7 @@ const files = { "a.txt": "one two\nthree\nfour\n", "b.txt": "bee\n" };
 
 const selected = (host: ContextHost) => () => host.active()?.selectedText;
 
-/** Opens a file with the focus at the left, and a terminal at the right. */
+/** Opens a file at the left, with the focus, and a terminal at the right. */
 async function besideTerminal(t: Scope, connected = true): Promise<ContextHost> {
   const host = await startContext(t, { files, args: ["a.txt"], connected });
   await host.nvim.command("rightbelow vertical new | terminal sh");
@@ -16,7 +16,7 @@ async function besideTerminal(t: Scope, connected = true): Promise<ContextHost> 
   return host;
 }
 
-/** Opens the same windows again, with the files as on disk and nothing selected. */
+/** Opens the same windows again, with the files from the disk and without a selection. */
 async function openAgain(t: Test, host: ContextHost): Promise<void> {
   await host.nvim.input("<C-\\><C-n>");
   for (const command of ["unmap <C-l>", "fclose!", "only", "%bwipeout!"])
@@ -50,7 +50,7 @@ const ways: [name: string, keys: string, setup?: string][] = [
   ],
 ];
 
-t.test("a selection survives each way into a terminal", async (t) => {
+t.test("a selection is kept after each way to enter a terminal", async (t) => {
   const host = await besideTerminal(t);
   for (const [name, keys, setup] of ways) {
     await openAgain(t, host);
@@ -69,7 +69,7 @@ t.test("a selection survives each way into a terminal", async (t) => {
   }
 });
 
-t.test("a block keeps the columns of its window", async (t) => {
+t.test("a kept block selection has the columns of its own window", async (t) => {
   const host = await startContext(t, {
     files: { "a.txt": "abcdefgh\nx\ty\n日本語日本語\nabcdefgh\n" },
     args: ["a.txt"],
@@ -94,7 +94,7 @@ t.test("a block keeps the columns of its window", async (t) => {
   }
 });
 
-t.test("moving or editing drops a kept selection", async (t) => {
+t.test("moving the cursor or editing a file drops a kept selection", async (t) => {
   const ends: [name: string, keys: string, left?: string][] = [
     ["moving", "h"],
     ["moving away and back", "hl"],
@@ -117,7 +117,7 @@ t.test("moving or editing drops a kept selection", async (t) => {
   }
 });
 
-t.test("<Esc> and keys typed before leaving drop the selection", async (t) => {
+t.test("<Esc> and keys typed before entering a terminal drop the selection", async (t) => {
   const host = await besideTerminal(t);
   for (const keys of ["<Esc>", "<C-c>", "v", ":<Esc>", "y"]) {
     await openAgain(t, host);
@@ -132,7 +132,7 @@ t.test("<Esc> and keys typed before leaving drop the selection", async (t) => {
   }
 });
 
-t.test("a CLI that is started after leaving is told the selection", async (t) => {
+t.test("a CLI that is started after the user has entered a terminal is told the selection", async (t) => {
   const host = await besideTerminal(t, false);
   await host.nvim.input("wvj:<C-u>wincmd l<CR>");
   t.equal(host.snapshots.length, 0, "nothing is sent while no CLI is connected");

@@ -7,11 +7,11 @@ import { startContext } from "../support/context.ts";
 import { anyString, fuzz } from "../support/fuzz.ts";
 import { startNvim } from "../support/nvim.ts";
 
-/** U+00FE as UTF-8, and the byte that a Latin-1 decoder would convert to it. */
+/** U+00FE in UTF-8. A Latin-1 decoder would convert one byte to this character. */
 const THORN = "þ";
 const BYTE = Buffer.of(0xfe);
 
-/** A path in the workspace, with a byte in its name that is not UTF-8. */
+/** Returns a path in the workspace. One byte of the file's name is not UTF-8. */
 const odd = (workspace: string, after = "") =>
   Buffer.concat([Buffer.from(`${workspace}/`), BYTE, Buffer.from(after)]);
 
@@ -68,7 +68,8 @@ t.test("a directory whose path is not UTF-8 is never announced under another nam
   await nvim.lua("vim.cmd.split() vim.cmd.lcd(vim.fn.fnameescape(...))", directory);
   const said = async () => (await nvim.messages()).split("\n").filter((line) => /not UTF-8/.test(line));
   await nvim.waitFor(async () => (await said()).length > 0, "the message");
-  // Neovim also confuses the two when it compares directories, so that the test changes to another one in between.
+  // Neovim also confuses both directories when it compares them. Therefore the test enters another directory in
+  // between.
   await nvim.command(`split | lcd ${workspace} | lcd ${nvim.path(THORN)}`);
   await nvim.waitFor(() => listed().includes(THORN), "the directory that can be told");
   t.equal(listed(), `${workspace}:${nvim.path(THORN)}`);

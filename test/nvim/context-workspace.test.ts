@@ -12,7 +12,10 @@ const files = {
   "tree/c/g.txt": "g\n",
 };
 
-/** The directories in the discovery file, in the environment and in the status, relative to the test's workspace. */
+/**
+ * Returns the directories in the discovery file, in the environment and in the status, relative to the test's
+ * workspace.
+ */
 async function seen({ nvim, file }: RunningBridge, own: RunningBridge) {
   const relative = (path: string) =>
     path === nvim.dirs.workspace ? "." : path.replace(`${nvim.dirs.workspace}/`, "");
@@ -94,7 +97,7 @@ t.test("the real CLI finds workspaces with unusual names", async (t) => {
   }
 });
 
-t.test("a directory that cannot be listed is reported once and leaves no empty segment", async (t) => {
+t.test("a directory that cannot be listed is reported once and adds no empty path to the list", async (t) => {
   const bridge = await startBridge(t, { files: { "a:b/f.txt": "f\n" } });
   const { nvim } = bridge;
   await nvim.lua("vim.fn.chdir(...)", nvim.path("a:b"));
@@ -109,7 +112,7 @@ t.test("a directory that cannot be listed is reported once and leaves no empty s
   t.equal((await said()).length, 1);
 });
 
-t.test("a directory through a link is listed as Neovim has it", async (t) => {
+t.test("a directory that was opened through a link is listed with Neovim's path", async (t) => {
   const bridge = await startBridge(t, { files });
   mkdirSync(bridge.nvim.path("real"));
   writeFileSync(bridge.nvim.path("real/f.txt"), "f\n");

@@ -39,7 +39,7 @@ t.test("a killed host is restarted with the same port and tokens, and everything
   t.notMatch(messages, CHANNEL_ERRORS);
 });
 
-t.test("the next host answers its clients while Neovim is busy", async (t) => {
+t.test("a restarted host answers its clients while Neovim is busy", async (t) => {
   const bridge = await startBridge(t, { files: { "a.txt": "" } });
   const { nvim } = bridge;
   const { port, content } = bridge.file();
@@ -73,7 +73,7 @@ t.test("the next host answers its clients while Neovim is busy", async (t) => {
   await bridge.nextHost(host);
 });
 
-t.test("the next host knows a review before it is shown", async (t) => {
+t.test("a restarted host knows a review before the review is shown", async (t) => {
   const bridge = await startBridge(t, { files: { "a.txt": "one\n" }, args: ["a.txt"] });
   const { nvim } = bridge;
   await nvim.lua(`vim.api.nvim_create_autocmd("BufFilePost", {
@@ -89,7 +89,7 @@ t.test("the next host knows a review before it is shown", async (t) => {
   t.same(await nvim.lua("return known"), [nvim.path("a.txt")]);
 });
 
-t.test("a decision made while the host is down reaches the returning client", async (t) => {
+t.test("a decision made while no host runs reaches the client when it returns", async (t) => {
   const bridge = await startBridge(t, { files: { "a.txt": "", "b.txt": "" } });
   const { nvim } = bridge;
   const first = await bridge.client("first");
@@ -109,7 +109,7 @@ t.test("a decision made while the host is down reaches the returning client", as
   await nvim.waitFor("#require('gemini-bridge.review.records').decided() == 0", "nothing to be left over");
 });
 
-t.test("a decision in a crashing host is not lost", async (t) => {
+t.test("a decision that a crashing host has received is not lost", async (t) => {
   const bridge = await startBridge(t, { files: { "a.txt": "" } });
   const { nvim } = bridge;
   const { port } = bridge.file();
@@ -119,7 +119,7 @@ t.test("a decision in a crashing host is not lost", async (t) => {
   await callOpenDiff(port, session, token, nvim.path("a.txt"));
   stream.break();
   await nvim.waitFor(async () => (await bridge.status()).clients.length === 0, "the break to be seen");
-  await nvim.command("GeminiAccept"); // the host has no event stream for this decision
+  await nvim.command("GeminiAccept"); // the client has no event stream for this decision yet
   const host = await bridge.host();
   process.kill(host, "SIGKILL");
   await bridge.nextHost(host);
@@ -127,24 +127,27 @@ t.test("a decision in a crashing host is not lost", async (t) => {
   t.same(await again.next("ide/diffAccepted"), { filePath: nvim.path("a.txt"), content: "proposed\n" });
 });
 
-t.test("if a client does not return, its reviews close and the accepted text is kept", async (t) => {
-  const init = "require('gemini-bridge').setup({ server = { grace = 1000 } })";
-  const bridge = await startBridge(t, { init, files: { "a.txt": "", "b.txt": "" } });
-  const { nvim } = bridge;
-  const client = await bridge.client();
-  await client.openDiff(nvim.path("a.txt"), "kept\r\ntext");
-  await client.openDiff(nvim.path("b.txt"), "");
-  await client.close();
-  await nvim.waitFor(async () => (await bridge.status()).clients.length === 0, "the break to be seen");
-  await nvim.command(`GeminiAccept ${nvim.path("a.txt")}`);
-  await nvim.waitFor(async () => (await bridge.status()).diffs.length === 0, "the other review to close");
-  const found = /is kept: :edit (\S+)/;
-  await nvim.waitFor(async () => found.test(await nvim.messages()), "the notice");
-  const messages = await nvim.messages();
-  t.match(messages, "The text of a.txt that you accepted");
-  await nvim.command(`edit ${found.exec(messages)?.[1]} | write ${nvim.path("kept.txt")}`);
-  t.equal(readFileSync(nvim.path("kept.txt"), "utf8"), "kept\r\ntext", "byte for byte");
-});
+t.test(
+  "if a client does not return after a crash, its reviews close and the accepted text is kept",
+  async (t) => {
+    const init = "require('gemini-bridge').setup({ server = { grace = 1000 } })";
+    const bridge = await startBridge(t, { init, files: { "a.txt": "", "b.txt": "" } });
+    const { nvim } = bridge;
+    const client = await bridge.client();
+    await client.openDiff(nvim.path("a.txt"), "kept\r\ntext");
+    await client.openDiff(nvim.path("b.txt"), "");
+    await client.close();
+    await nvim.waitFor(async () => (await bridge.status()).clients.length === 0, "the break to be seen");
+    await nvim.command(`GeminiAccept ${nvim.path("a.txt")}`);
+    await nvim.waitFor(async () => (await bridge.status()).diffs.length === 0, "the other review to close");
+    const found = /is kept: :edit (\S+)/;
+    await nvim.waitFor(async () => found.test(await nvim.messages()), "the notice");
+    const messages = await nvim.messages();
+    t.match(messages, "The text of a.txt that you accepted");
+    await nvim.command(`edit ${found.exec(messages)?.[1]} | write ${nvim.path("kept.txt")}`);
+    t.equal(readFileSync(nvim.path("kept.txt"), "utf8"), "kept\r\ntext", "byte for byte");
+  },
+);
 
 t.test("stopping the bridge reports undelivered decisions", async (t) => {
   const bridge = await startBridge(t, { files: { "a.txt": "" } });
@@ -157,7 +160,7 @@ t.test("stopping the bridge reports undelivered decisions", async (t) => {
   t.same(await nvim.lua("return require('gemini-bridge.review.records').decided()"), []);
 });
 
-t.test("the message about a crash does not wait for Enter", async (t) => {
+t.test("the message about a crash causes no press-enter prompt", async (t) => {
   const bridge = await startBridge(t, { tui: true });
   const { nvim } = bridge;
   await nvim.lua("vim.o.columns = 80");
@@ -175,7 +178,7 @@ t.test("uncaught errors and exhausted memory are handled like other crashes", as
     ["memory", "const all = []; for (;;) all.push({ n: all.length })", /FATAL ERROR|signal/],
   ] as const) {
     await t.test(name, async (t) => {
-      // Only the first host loads the fault; it is removed for later hosts.
+      // Only the first host loads the fault. Later hosts do not.
       const node = `
         local dir = vim.fn.stdpath('data')
         vim.fn.mkdir(dir, 'p')
@@ -213,7 +216,7 @@ t.test("a host that keeps crashing is given up after five restarts, and can be s
   const bridge = await startBridge(t);
   const { nvim } = bridge;
   const path = bridge.file().path;
-  // Replaces the program by one that ends at once.
+  // Replaces the Node program by a program that exits immediately.
   await nvim.lua("require('gemini-bridge').setup({ node = 'false' })");
   process.kill(await bridge.host(), "SIGKILL");
   await bridge.is("stopped", 15_000);
@@ -228,7 +231,7 @@ t.test("a host that keeps crashing is given up after five restarts, and can be s
   t.ok(isAlive(await bridge.host()));
 });
 
-/** Calls the tool like a client without the SDK. */
+/** Calls the tool as a client without the SDK does. */
 async function callOpenDiff(
   port: number,
   session: string,

@@ -8,13 +8,13 @@ import { type Nvim, startNvim } from "../support/nvim.ts";
 import { descendants, isAlive } from "../support/processes.ts";
 import { waitFor } from "../support/wait.ts";
 
-/** Number of tested deaths. Forty cover each of the five kinds at each of eight stages. */
+/** Number of deaths to test. With 40 deaths, each of five kinds occurs at each of eight stages. */
 const DEATHS = Number(process.env["DEATHS"] ?? 40);
 
-/** Number of Neovims that run at the same time. */
+/** Number of Neovims that run concurrently. */
 const AT_ONCE = 4;
 
-/** Time after which nothing may be left of a dead editor (milliseconds). */
+/** Time after which nothing of a dead editor may be left (milliseconds). */
 const LIMIT = 2000;
 
 type Death = "qa!" | "cq" | NodeJS.Signals;
@@ -25,7 +25,7 @@ function die(nvim: Nvim, death: Death): void {
   else process.kill(nvim.pid, death);
 }
 
-/** Checks that within two seconds of Neovim's end neither a file nor a process is left. */
+/** Checks that no file and no process is left two seconds after Neovim's end. */
 async function leavesNothing(t: Test, nvim: Nvim, below: readonly number[], name: string): Promise<void> {
   await nvim.exited;
   const left = () => ({
@@ -36,10 +36,10 @@ async function leavesNothing(t: Test, nvim: Nvim, below: readonly number[], name
   t.same(left(), { processes: [], files: [] }, name);
 }
 
-/** Creates the folder of Qwen Code, so that discovery files of all kinds are written. */
+/** Creates the folder of Qwen Code, so that the bridge writes all kinds of discovery files. */
 const FILES = { "../home/.qwen/keep": "" };
 
-/** Returns all files of a Neovim, including temporary ones. */
+/** Returns the paths of all files of a Neovim, including temporary files. */
 function filesOf({ dirs }: Nvim): string[] {
   const directories = [
     join(dirs.tmp, "gemini/ide"),
@@ -52,13 +52,16 @@ function filesOf({ dirs }: Nvim): string[] {
     .flatMap((directory) => readdirSync(directory));
 }
 
-/** Starts a Neovim and kills it at a stage that depends on the number. @returns the stage */
+/**
+ * Starts a Neovim and kills it. The number determines the kind of death and the stage.
+ * @returns the stage
+ */
 async function liveAndDie(t: Test, number: number): Promise<string> {
   const death = DEATHS_OF_ALL_KINDS[number % DEATHS_OF_ALL_KINDS.length] ?? "SIGKILL";
   const nvim = await startNvim(t, { files: { ...FILES, "a.txt": "" } });
   const bridge = new RunningBridge(t, nvim);
   await nvim.command("GeminiStart");
-  // Half of them are killed during the start, which takes about 300 ms.
+  // Half of the Neovims are killed during the start, which takes about 300 ms.
   if (number % 2 === 0) await delay(Math.random() * 400);
   else {
     await bridge.is("running");
@@ -79,21 +82,25 @@ async function liveAndDie(t: Test, number: number): Promise<string> {
   return stage;
 }
 
-t.test("nothing is left however and whenever the editor dies", { timeout: 120_000 }, async (t) => {
-  let next = 0;
-  const stages: Record<string, number> = {};
-  const worker = async () => {
-    while (next < DEATHS) {
-      const stage = await liveAndDie(t, next++);
-      stages[stage] = (stages[stage] ?? 0) + 1;
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  t.comment(`${DEATHS} deaths: ${JSON.stringify(stages)}`);
-  t.ok(stages["starting"], "while it starts");
-  t.ok(stages["running"], "while it runs");
-  t.ok(stages["running, with a review"], "with an open review");
-});
+t.test(
+  "no file and no process is left, however and whenever Neovim dies",
+  { timeout: 120_000 },
+  async (t) => {
+    let next = 0;
+    const stages: Record<string, number> = {};
+    const worker = async () => {
+      while (next < DEATHS) {
+        const stage = await liveAndDie(t, next++);
+        stages[stage] = (stages[stage] ?? 0) + 1;
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, worker));
+    t.comment(`${DEATHS} deaths: ${JSON.stringify(stages)}`);
+    t.ok(stages["starting"], "while it starts");
+    t.ok(stages["running"], "while it runs");
+    t.ok(stages["running, with a review"], "with an open review");
+  },
+);
 
 t.test("a hanging host does not keep the discovery file of an editor that quits", async (t) => {
   const bridge = await startBridge(t, { files: FILES });
@@ -107,7 +114,7 @@ t.test("a hanging host does not keep the discovery file of an editor that quits"
   await waitFor(() => !below.some(isAlive), "Neovim to have ended the host", LIMIT);
 });
 
-t.test("nothing is left under a terminal UI", async (t) => {
+t.test("no file and no process is left after the death of a Neovim with a terminal UI", async (t) => {
   for (const death of ["closed terminal", "typed :qa!", "SIGKILL of the UI"]) {
     await t.test(death, async (t) => {
       const bridge = await startBridge(t, { tui: true, files: FILES });
@@ -126,7 +133,7 @@ t.test("nothing is left under a terminal UI", async (t) => {
   }
 });
 
-t.test("a suspended Neovim continues", async (t) => {
+t.test("the bridge of a suspended Neovim works after the suspension", async (t) => {
   const bridge = await startBridge(t, {
     tui: true,
     files: { "a.txt": "one\n", "b.txt": "" },
@@ -146,7 +153,7 @@ t.test("a suspended Neovim continues", async (t) => {
   await client.waitForNotification("ide/diffAccepted");
   t.equal(await bridge.host(), host);
 
-  // Kills the suspended Neovim.
+  // Kills the Neovim that is still suspended.
   const below = [...descendants(nvim.pid), nvim.pid];
   process.kill(nvim.pid, "SIGSTOP");
   process.kill(nvim.pid, "SIGKILL");
@@ -157,7 +164,7 @@ t.test("a suspended Neovim continues", async (t) => {
   );
 });
 
-t.test("a quitting Neovim prints nothing", async (t) => {
+t.test("Neovim prints nothing when it quits", async (t) => {
   const nvim = await startNvim(t, {
     init: `local path = vim.fn.getcwd() .. '/said'
       vim.notify = function(text) vim.fn.writefile({ text }, path, 'a') end`,

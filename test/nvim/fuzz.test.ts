@@ -24,7 +24,7 @@ const key = fc.oneof(
   fc.string({ maxLength: 5 }),
 );
 
-/** Generates values that msgpack can encode in both directions. */
+/** Generates values that msgpack can encode and decode. */
 const value = fc.letrec((tie) => ({
   any: fc.oneof(
     { maxDepth: 3 },
@@ -36,7 +36,7 @@ const value = fc.letrec((tie) => ({
   ),
 })).any;
 
-/** Valid events, which the host would execute. */
+/** Recognizes valid events, which the host would carry out. */
 const isStop = (name: unknown) => name === "stop";
 
 t.test("the host drops invalid events from Lua", { timeout: 3_600_000 }, async (t) => {
@@ -64,7 +64,7 @@ t.test("the host drops invalid events from Lua", { timeout: 3_600_000 }, async (
       channel,
       events,
     );
-    // The answer arrives after all earlier messages on the same channel.
+    // The answer arrives after all earlier messages on this channel.
     await client.mcp.ping();
     if ((await bridge.host()) !== host) throw new Error("the host has ended");
   });

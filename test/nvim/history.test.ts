@@ -1,4 +1,4 @@
-/** Tests the history page: lists, shows and undoes entries. */
+/** Tests the history page, which lists, shows and undoes entries. */
 import { existsSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { z } from "zod";
@@ -16,7 +16,7 @@ const Turns = z.array(
   }),
 );
 
-/** Returns the lines of the history's tree, without the blanks that align the columns. */
+/** Returns the lines of the history page's tree, without the blanks between columns. */
 const tree = async (nvim: Nvim) =>
   z
     .array(z.string())
@@ -27,7 +27,7 @@ const tree = async (nvim: Nvim) =>
     )
     .map((line) => line.replace(/(?<=\S) +/g, " ").replace(/\d\d:\d\d/, "HH:MM"));
 
-/** The text at the right of the page with its old lines, and whether it has old lines beside it. */
+/** Lua that returns the text at the right of the page, and whether the old lines are shown beside that text. */
 const RIGHT = `return (function()
   local buf = vim.fn.winbufnr(vim.fn.winnr('$'))
   local namespace = vim.api.nvim_get_namespaces()['gemini-bridge.changes.old']
@@ -222,7 +222,7 @@ t.test("history() groups entries by turn, even after a crash of the host", async
   t.equal(await nvim.lua("return require('gemini-bridge').history()"), null, "no host");
 });
 
-t.test("the entries of a file are sorted by time, also within a second", async (t) => {
+t.test("history entries of a file are sorted by time, also within a second", async (t) => {
   const { nvim } = await startBridge(t);
   const order = `
     local function entry(id)

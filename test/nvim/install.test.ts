@@ -8,10 +8,10 @@ import { type Nvim, startNvim } from "../support/nvim.ts";
 import { plantRelease } from "../support/plugin.ts";
 import { makeDirectory } from "../support/sandbox.ts";
 
-/** Timeout for cloning a repository on disk, even on a busy machine (milliseconds). */
+/** Timeout for cloning a local repository on a busy machine (milliseconds). */
 const PATIENCE = 30_000;
 
-/** Returns a PATH with Node, git and the system's programs, but without npm. */
+/** Returns a value of PATH with Node, git and the system's programs, but without npm. */
 function withoutNpm(t: Test): string {
   const bin = makeDirectory(t);
   symlinkSync(process.execPath, join(bin, "node"));
@@ -24,7 +24,7 @@ function withoutNpm(t: Test): string {
   return bin;
 }
 
-/** Returns the files in the plugin's folder that are not part of the release. */
+/** Returns the files in the plugin's folder that do not belong to the release. */
 async function additions(nvim: Nvim): Promise<string> {
   const [file] = (await nvim.lua(
     "return vim.api.nvim_get_runtime_file('lua/gemini-bridge/init.lua', true)",
@@ -39,7 +39,7 @@ t.test("a release is installed without npm", async (t) => {
   const probe = await startNvim(t, { env });
   t.equal(await probe.lua("return vim.fn.executable('npm')"), 0);
 
-  // Each Neovim tests one method: a method that only this version has, else a common one.
+  // Each Neovim tests one installation method: a method that only this version supports, or else a common method.
   if ((await probe.lua("return vim.pack ~= nil")) === true) {
     const confirmed = way("vim.pack", url).replace(/\n\}\)\s*$/, "\n}, { confirm = false })\n");
     const nvim = await startNvim(t, { init: `${FORGET}vim.schedule(function()\n${confirmed}end)`, env });
@@ -51,7 +51,7 @@ t.test("a release is installed without npm", async (t) => {
   const nvim = await startNvim(t, { init: FORGET, env });
   const shellEnv = { ...env, HOME: nvim.dirs.home, XDG_DATA_HOME: nvim.dirs.data };
   execFileSync("sh", ["-ec", way("By hand", url)], { env: shellEnv, stdio: "pipe" });
-  // A plugin is found at the next start; `packloadall` is the same without it.
+  // Neovim finds a new plugin at its next start. `packloadall` has the same effect without a restart.
   await nvim.command("packloadall!");
   await nvim.command("helptags ALL");
   await nvim.command("help gemini-bridge");
@@ -59,7 +59,7 @@ t.test("a release is installed without npm", async (t) => {
   t.equal(await additions(nvim), "");
 });
 
-/** Plugin managers that are tested if a variable has the folder of their source. */
+/** Plugin managers. Each is tested only if an environment variable names the folder of its source. */
 const managers: [string, string, (source: string, block: string, url: string) => string][] = [
   [
     "lazy.nvim",

@@ -1,4 +1,4 @@
-/** Tests that text which a user has typed into a proposal is kept when the review ends without a decision. */
+/** Tests that text which a user has typed into a proposal is kept if the review ends without a decision. */
 import {
   chmodSync,
   existsSync,
@@ -32,7 +32,7 @@ const lines = "vim.api.nvim_buf_get_lines(0, 0, -1, true)";
 const keptDirectory = (nvim: Nvim) => join(nvim.dirs.state, "nvim/gemini-bridge-kept");
 const draftDirectory = (nvim: Nvim) => join(nvim.dirs.state, "nvim/gemini-bridge-drafts");
 
-/** Returns the texts in files, oldest first. */
+/** Returns the kept texts from the files, oldest first. */
 function keptTexts(nvim: Nvim): Kept[] {
   const directory = keptDirectory(nvim);
   const names = existsSync(directory) ? readdirSync(directory) : [];
@@ -42,28 +42,31 @@ function keptTexts(nvim: Nvim): Kept[] {
     .map((name) => Kept.parse(JSON.parse(readFileSync(join(directory, name), "utf8"))));
 }
 
-/** Saves texts like an earlier Neovim. */
+/** Saves kept texts, as an earlier Neovim would. */
 function saveTexts(nvim: Nvim, texts: Record<number, Kept>): void {
   mkdirSync(keptDirectory(nvim), { recursive: true });
   for (const [id, kept] of Object.entries(texts))
     writeFileSync(join(keptDirectory(nvim), `${id}.json`), JSON.stringify(kept));
 }
 
-/** Returns what Neovims have saved of reviews that are open. */
+/** Returns the drafts of open reviews that Neovims have saved. */
 function drafts(nvim: Nvim): string {
   const directory = draftDirectory(nvim);
   const names = existsSync(directory) ? readdirSync(directory) : [];
   return names.map((name) => readFileSync(join(directory, name), "utf8")).join("\n");
 }
 
-/** Tells Neovim that the host runs. Neovim then looks for the texts of earlier Neovims. */
+/** Tells Neovim that the host runs, so that Neovim looks for texts of earlier Neovims. */
 async function hostRuns(nvim: Nvim): Promise<void> {
   await nvim.lua(
     "require('gemini-bridge.host.rpc').call('status', { state = 'running', workspace = {}, clients = {} })",
   );
 }
 
-/** Ends a review without a decision. @returns the command that shows the user's edits */
+/**
+ * Ends a review without a decision.
+ * @returns the command that shows the user's edits
+ */
 async function endReview({ reviewer, nvim, id }: Awaited<ReturnType<typeof start>>): Promise<string> {
   await reviewer.close(id, "disconnected");
   const named = /Your edits are kept: (:edit \S+)/;
@@ -72,7 +75,7 @@ async function endReview({ reviewer, nvim, id }: Awaited<ReturnType<typeof start
 }
 
 for (const quit of ["qall", "wqall", "restart"])
-  t.test(`text typed into a proposal outlives :${quit}`, async (t) => {
+  t.test(`text typed into a proposal is kept after :${quit}`, async (t) => {
     const init = "vim.fn.writefile({ tostring(vim.fn.getpid()) }, 'pid')";
     const { reviewer, nvim } = await start(t, { tui: quit === "restart", init });
     if (quit === "restart" && (await nvim.lua("return vim.fn.has('nvim-0.12')")) === 0)
@@ -97,7 +100,7 @@ const EXITS: [name: string, typed: string, next: string][] = [
   ["in the command line", ", too<Esc>:qa", "ll<CR>"],
 ];
 for (const [name, typed, next] of EXITS)
-  t.test(`text typed into a proposal that ended ${name} outlives Neovim`, async (t) => {
+  t.test(`text typed into a proposal that ended ${name} is kept after Neovim's end`, async (t) => {
     const { reviewer, nvim, id } = await start(t);
     await reviewer.review();
     await nvim.input(`Amine${typed}`);
@@ -110,7 +113,7 @@ for (const [name, typed, next] of EXITS)
 for (const signal of ["SIGTERM", "SIGHUP"] as const)
   for (const isPending of [true, false])
     t.test(
-      `text typed into ${isPending ? "a pending" : "an ended"} proposal outlives ${signal}`,
+      `text typed into ${isPending ? "a pending" : "an ended"} proposal is kept after ${signal}`,
       async (t) => {
         const { reviewer, nvim, id } = await start(t);
         await reviewer.review();
@@ -125,7 +128,7 @@ for (const signal of ["SIGTERM", "SIGHUP"] as const)
       },
     );
 
-t.test("an edited text whose acceptance did not arrive outlives Neovim", async (t) => {
+t.test("an edited text whose acceptance did not arrive is kept after Neovim's end", async (t) => {
   const { reviewer, nvim } = await start(t);
   await reviewer.review();
   await nvim.input("Amine<Esc>:w<CR>");
@@ -165,7 +168,7 @@ t.test("texts that an earlier Neovim has saved can be restored for a week", asyn
 });
 
 for (const keys of [":%bdelete!<CR>", ":%bwipeout!<CR>"])
-  t.test(`a kept text comes back after ${keys}, with what was typed into it`, async (t) => {
+  t.test(`a kept text is restored after ${keys}, with the user's later edits`, async (t) => {
     const ended = await start(t);
     const { reviewer, nvim } = ended;
     await reviewer.review();
@@ -178,11 +181,11 @@ for (const keys of [":%bdelete!<CR>", ":%bwipeout!<CR>"])
     t.match(keptTexts(nvim), [{ text: "twomine, too\n" }]);
   });
 
-t.test("a text is kept beside that of another Neovim that ends at the same time", async (t) => {
+t.test("two Neovims that end at the same time both keep their texts", async (t) => {
   const { reviewer, nvim } = await start(t);
   await reviewer.review();
   await nvim.input("Amine<Esc>");
-  // The other Neovim has chosen the number 1 after this one has read the directory.
+  // The other Neovim has chosen number 1 after this Neovim has read the directory.
   mkdirSync(keptDirectory(nvim), { recursive: true });
   writeFileSync(join(keptDirectory(nvim), "1.json"), "");
   nvim.nvim.notify("nvim_command", ["qall"]);
@@ -203,7 +206,7 @@ t.test("a kept text that another Neovim has edited is not overwritten", async (t
   t.match(keptTexts(nvim), [{ text: "edited elsewhere\n" }]);
 });
 
-t.test("edits of a kept text outlive a Neovim that is killed", async (t) => {
+t.test("edits of a kept text are not lost when Neovim is killed", async (t) => {
   const ended = await start(t);
   const { reviewer, nvim } = ended;
   await reviewer.review();
@@ -246,7 +249,7 @@ for (const end of ["SIGKILL", ":noautocmd qall!", ":set eventignore=all | qall!"
     t.equal(drafts(next), "");
   });
 
-t.test("a draft is deleted when its review is decided, and is no business of other Neovims", async (t) => {
+t.test("the draft of a review is deleted after the decision, and other Neovims ignore it", async (t) => {
   const { reviewer, nvim } = await start(t);
   await reviewer.review();
   await nvim.input("Amine<Esc>");

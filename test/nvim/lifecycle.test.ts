@@ -1,4 +1,4 @@
-/** Tests random sequences of actions of users and clients, and of crashes, against a model after every step. */
+/** Tests random sequences of actions and crashes. Compares the state with a model after every step. */
 import fc from "fast-check";
 import t from "tap";
 import { RunningBridge } from "../support/bridge.ts";
@@ -6,14 +6,14 @@ import { fuzz } from "../support/fuzz.ts";
 import { agree, type Model, type ModelClient, Real } from "../support/machine.ts";
 import { startNvim } from "../support/nvim.ts";
 
-/** Maximum number of consecutive restarts by Lua. */
+/** Maximum number of consecutive restarts of the host. */
 const MAX_CRASHES = 5;
 const MAX_CLIENTS = 3;
 const FILES = ["0.txt", "1.txt"];
 
 interface Step {
   name: string;
-  /** Whether it can happen now. */
+  /** Returns whether the step is possible now. */
   can(model: Model): boolean;
   run(model: Model, real: Real): Promise<void>;
 }
@@ -40,7 +40,7 @@ const ofUser = (name: string, code: string, running: boolean): Step => ({
   },
 });
 
-/** Acts on one of the clients or diffs, which `pick` selects. */
+/** Makes a step for one of the clients or diffs. `pick` selects the client or diff. */
 const withClient = (
   name: string,
   pick: number,
@@ -142,10 +142,10 @@ const steps: fc.Arbitrary<Step>[] = [
   ),
 ];
 
-/** Number of executions of each step. */
+/** Number of times each step was carried out. */
 const taken: Record<string, number> = {};
 
-/** Converts a step to a command of fast-check, which checks the model before and after. */
+/** Converts a step to a command of fast-check. The command compares the state with the model before and after. */
 function toCommand(step: Step): fc.AsyncCommand<Model, Real> {
   return {
     check: (model) => step.can(model),
@@ -158,35 +158,39 @@ function toCommand(step: Step): fc.AsyncCommand<Model, Real> {
   };
 }
 
-t.test("any order of events ends in the state that a model predicts", { timeout: 3_600_000 }, async (t) => {
-  const init =
-    "require('gemini-bridge').setup({ server = { grace = 600000 }, diff = { layout = 'vertical' } })";
-  const nvim = await startNvim(t, { init });
-  const bridge = new RunningBridge(t, nvim);
-  // Actions on the bridge end all sessions. The other steps are more frequent, so that sequences get longer.
-  const [ofUsers, ...others] = steps.map((step) => step.map(toCommand));
-  const all = [...(ofUsers ? [ofUsers] : []), ...others, ...others];
-  const commands = fc.commands(all, { maxCommands: 40, size: "max" });
-  let made = 0;
-  const property = fc.asyncProperty(commands, async (list) => {
-    const real = new Real(bridge);
-    const setup = async () => {
-      await nvim.command("GeminiStart");
-      await bridge.is("running");
-      const model = { running: true, crashes: 0, clients: [], made };
-      await agree(model, real, "start");
-      return { model, real };
-    };
-    try {
-      await fc.asyncModelRun(setup, list);
-    } finally {
-      made += 100;
-      for (const { stream } of real.clients.values()) stream.break();
-      await nvim.command("GeminiStop");
-      await bridge.is("stopped");
-    }
-  });
-  await fc.assert(property, { ...fuzz(t, "orders of events", 4), endOnFailure: true });
-  t.comment(`steps: ${JSON.stringify(taken)}`);
-  t.notMatch(await nvim.messages(), /stack traceback|E5108|E475|channel/);
-});
+t.test(
+  "after any sequence of actions and crashes, the bridge is in the state that a model predicts",
+  { timeout: 3_600_000 },
+  async (t) => {
+    const init =
+      "require('gemini-bridge').setup({ server = { grace = 600000 }, diff = { layout = 'vertical' } })";
+    const nvim = await startNvim(t, { init });
+    const bridge = new RunningBridge(t, nvim);
+    // Actions on the bridge end all sessions. The other steps are more frequent, to get longer sequences.
+    const [ofUsers, ...others] = steps.map((step) => step.map(toCommand));
+    const all = [...(ofUsers ? [ofUsers] : []), ...others, ...others];
+    const commands = fc.commands(all, { maxCommands: 40, size: "max" });
+    let made = 0;
+    const property = fc.asyncProperty(commands, async (list) => {
+      const real = new Real(bridge);
+      const setup = async () => {
+        await nvim.command("GeminiStart");
+        await bridge.is("running");
+        const model = { running: true, crashes: 0, clients: [], made };
+        await agree(model, real, "start");
+        return { model, real };
+      };
+      try {
+        await fc.asyncModelRun(setup, list);
+      } finally {
+        made += 100;
+        for (const { stream } of real.clients.values()) stream.break();
+        await nvim.command("GeminiStop");
+        await bridge.is("stopped");
+      }
+    });
+    await fc.assert(property, { ...fuzz(t, "orders of events", 4), endOnFailure: true });
+    t.comment(`steps: ${JSON.stringify(taken)}`);
+    t.notMatch(await nvim.messages(), /stack traceback|E5108|E475|channel/);
+  },
+);

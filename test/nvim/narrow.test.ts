@@ -1,4 +1,4 @@
-/** Tests that messages in a narrow terminal never cause a prompt, which would block the host. */
+/** Tests that messages in a narrow terminal never cause a "Press ENTER" prompt, which would block the host. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -7,7 +7,7 @@ import { startNvim } from "../support/nvim.ts";
 
 const LONG = "漢字漢字/a-directory-with-a-name-that-goes-on/and-on";
 
-/** Commands that fail or have no effect, typed one by one and in a burst. */
+/** Commands that fail or have no effect. Typed one by one, and all together. */
 const MISTAKES = [
   "GeminiStop",
   "GeminiLog",
@@ -50,7 +50,7 @@ for (const { columns, set } of screens) {
     async function isFree(what: string, pattern = /./): Promise<void> {
       await nvim.waitFor(async () => {
         const history = await nvim.messages();
-        // With 'cmdheight' 0, the history has several lines for a long message.
+        // With 'cmdheight' 0, a long message has several lines in the history.
         const said = history !== before && pattern.test(history.replaceAll("\n", ""));
         if (said) before = history;
         return said;

@@ -1,9 +1,9 @@
-/** Tests one complete session on the Node that runs the tests. scripts/test.mjs runs this file on several Nodes. */
+/** Tests a complete session on the Node that runs the tests. scripts/test.mjs runs this file on several Nodes. */
 import { realpathSync } from "node:fs";
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";
 
-t.test("a session works on this Node: context, a review, and a stop", async (t) => {
+t.test("context, a review and a stop work on the Node that runs the tests", async (t) => {
   const bridge = await startBridge(t, { files: { "a.txt": "one\n" }, args: ["a.txt"] });
   const { nvim } = bridge;
   const host = await bridge.host();
@@ -18,6 +18,6 @@ t.test("a session works on this Node: context, a review, and a stop", async (t) 
 
   process.kill(host, "SIGTERM");
   await bridge.nextHost(host);
-  // V8 would report an unknown flag here, and the message would contain it as the reason.
+  // If a V8 flag were unknown, V8 would report the flag, and the message would contain this report as the reason.
   t.match(await nvim.messages(), /bridge ended unexpectedly \(exit code 0\); restarting/);
 });

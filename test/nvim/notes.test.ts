@@ -1,4 +1,4 @@
-/** Tests notes on lines of files, which are shown, saved, and sent as one prompt. */
+/** Tests notes on lines of files: notes are shown, saved, and sent as one prompt. */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -47,7 +47,7 @@ t.test(
 );
 
 t.test(
-  "notes survive a restart and can be edited and deleted; excluded files cannot have notes",
+  "notes survive a restart and can be edited and deleted, and excluded files cannot have notes",
   async (t) => {
     const first = await startNvim(t, { files: { "a.txt": "1\n2\n3\n", ".env": "KEY=1\n" }, init: MAP });
     await first.command("edit a.txt");

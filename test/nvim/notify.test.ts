@@ -3,7 +3,7 @@ import t from "tap";
 import { fuzz } from "../support/fuzz.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
 
-/** Queues notices in one tick. */
+/** Lua that queues messages in one tick. */
 const SEND = `
 local notify = require('gemini-bridge.notify')
 for _, notice in ipairs(...) do notify(notice.text, notice.level) end`;
@@ -16,9 +16,9 @@ interface Notice {
 }
 
 /**
- * Sends notices and waits until they are in the history and on the screen. A prompt would keep both from being seen.
- * @param shown what the screen must show, at the start of a line
- * @param whole what else it must show
+ * Shows messages, and waits until they are in the history and on the screen. A "Press ENTER" prompt would prevent this.
+ * @param shown text that the screen must show at the start of a line
+ * @param whole further text that the screen must show
  */
 async function say(
   nvim: Nvim,
@@ -42,7 +42,7 @@ async function say(
 }
 
 for (const columns of [50, 64, 80]) {
-  t.test(`any notices fit into ${columns} columns`, async (t) => {
+  t.test(`messages of any length fit into ${columns} columns`, async (t) => {
     const nvim = await startNvim(t, { tui: { columns, lines: 14 } });
     const character = fc.constantFrom(..."abc /.:'\"\\|%漢字é…", "e\u0301", "👍", "\t");
     const text = fc
@@ -74,7 +74,7 @@ for (const columns of [50, 64, 80]) {
       );
       for (const line of lines) if (!history.includes(line)) throw new Error(`not in the history: ${line}`);
     });
-    // Without shrinking, because each failing case waits for its timeout.
+    // Does not shrink failing cases, because each failing case waits for its timeout.
     await fc.assert(cases, { ...fuzz(t, `notices at ${columns} columns`, 40), endOnFailure: true });
   });
 }
@@ -95,7 +95,7 @@ t.test("a message fits the screen", async (t) => {
     t.equal(history.trim(), `gemini-bridge: ${text}`);
   });
 
-  await t.test("the output of a program is replaced by dots", async () => {
+  await t.test("the output of a program in the middle of a message is replaced by dots", async () => {
     const text = `It failed:\n${"output\n".repeat(30)}do something.`;
     await say(nvim, [info(text)], "gemini-bridge: It failed: … do something.\n");
   });
@@ -129,11 +129,11 @@ t.test("a message in Terminal mode is on the screen when the user leaves that mo
   t.equal((await nvim.messages()).trim(), "gemini-bridge: Read this.", "once in the history");
 });
 
-t.test("a message waits until the user has answered", async (t) => {
+t.test("a message waits until the user has answered a question", async (t) => {
   const nvim = await startNvim(t, { tui: { columns: 60, lines: 14 } });
   const later = "vim.defer_fn(function() require('gemini-bridge.notify')('this is the end.') end, 50)";
 
-  await t.test("a message waits for a command line", async (t) => {
+  await t.test("a message waits until the command line is closed", async (t) => {
     await nvim.lua(later);
     await nvim.input(":echo 12");
     await nvim.waitFor("#vim.api.nvim_get_autocmds({ event = 'SafeState' }) > 0", "the notice to wait");
@@ -142,7 +142,7 @@ t.test("a message waits until the user has answered", async (t) => {
     await nvim.waitFor(async () => (await nvim.messages()).includes("the end."), "the notice");
   });
 
-  await t.test("a message waits for a mapping that reads a key", async (t) => {
+  await t.test("a message waits until a mapping has read its key", async (t) => {
     await nvim.command("messages clear");
     await nvim.command("nnoremap <expr> Q getcharstr()");
     await nvim.lua(`${later} vim.api.nvim_input('Q')`);
@@ -155,7 +155,7 @@ t.test("a message waits until the user has answered", async (t) => {
   });
 });
 
-t.test("the user's own vim.notify gets the whole text without the name", async (t) => {
+t.test("the user's own vim.notify gets the whole message without the plugin's name", async (t) => {
   const init = "shown = {} vim.notify = function(...) table.insert(shown, { ... }) end";
   const nvim = await startNvim(t, { init, tui: { columns: 50, lines: 14 } });
   const text = `${"much ".repeat(40)}\nand more\n`;
@@ -170,7 +170,7 @@ t.test("the user's own vim.notify gets the whole text without the name", async (
   t.equal((await nvim.messages()).trim(), "");
 });
 
-t.test("a vim.notify that fails loses no message", async (t) => {
+t.test("if the user's vim.notify fails, no message is lost", async (t) => {
   const init = "vim.notify = function() error('broken') end";
   const nvim = await startNvim(t, { init, tui: { columns: 50, lines: 14 } });
   await nvim.lua(SEND, [

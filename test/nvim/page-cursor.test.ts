@@ -1,10 +1,10 @@
-/** Where the cursor goes on the review page, and how its tree and its bars use a narrow screen. */
+/** Tests the position of the cursor on the review page, and the tree and bars of the page on a narrow screen. */
 import t from "tap";
 import { z } from "zod";
 import { startPage } from "../support/page.ts";
 
 const text = Array.from({ length: 40 }, (_, index) => `${index + 1}\n`).join("");
-/** Three hunks. */
+/** A text with three hunks. */
 const changed = text
   .replace("5\n", "five\n")
   .replace("20\n", "20\nnew\nlines\nhere\n")
@@ -35,7 +35,7 @@ t.test("after a decision on selected lines, the cursor goes to the next undecide
   await page.says(/All changes are decided/);
 });
 
-t.test("u reverts decision by decision, and goes to what is undecided again", async (t) => {
+t.test("`u` reverts one decision at a time, and goes to the hunk that is undecided again", async (t) => {
   const page = await startPage(t, { files: { "a.txt": text, "b.txt": "b\n" }, args: ["b.txt"] });
   const { nvim, agent, read } = page;
   await agent.prompt("count");
@@ -69,7 +69,7 @@ t.test("u reverts decision by decision, and goes to what is undecided again", as
   await page.is(t, "*page:2", "a.txt:5");
 });
 
-t.test("the cursor stays when the user or an agent writes the file", async (t) => {
+t.test("the cursor of the review page stays when the user or an agent writes the file", async (t) => {
   const page = await startPage(t, { files: { "a.txt": text } });
   const { nvim, agent } = page;
   await agent.write("a.txt", changed);
@@ -86,7 +86,7 @@ t.test("the cursor stays when the user or an agent writes the file", async (t) =
   await page.is(t, "page:2", "*a.txt:43");
 });
 
-t.test("the cursor stays on a hunk that cannot be undone, because the user has edited it", async (t) => {
+t.test("the cursor stays on a hunk that cannot be undone because of the user's edits", async (t) => {
   const page = await startPage(t, { files: { "a.txt": text, "src/b.txt": "b\n" }, args: ["a.txt"] });
   const { nvim, agent, read } = page;
   await agent.write("a.txt", changed);
@@ -142,7 +142,7 @@ t.test(
   },
 );
 
-t.test("the counts form columns, if there is enough room", async (t) => {
+t.test("the counts on the review page form columns if there is enough room", async (t) => {
   const page = await startPage(t, { files: { "a.txt": text, "long.txt": "x\n" }, args: ["a.txt"] });
   const { nvim, agent } = page;
   await agent.prompt("columns");
@@ -172,32 +172,35 @@ t.test("the counts form columns, if there is enough room", async (t) => {
   ]);
 });
 
-t.test("on a narrow screen, key hints give way to the path and the status of the file", async (t) => {
-  const name = "a-folder/with-a-long-name/and-a-file.txt";
-  const page = await startPage(t, { files: { [name]: text, "b.txt": "b\n" }, args: ["b.txt"] });
-  const { nvim, agent } = page;
-  await nvim.command("set columns=80");
-  await agent.prompt("remove b and change all others");
-  await agent.write(name, changed);
-  await agent.write("b.txt", undefined);
-  await page.changed(2);
-  await nvim.input(":GeminiChanges<CR>");
-  const bar = () =>
-    nvim.lua(`local win = vim.fn.win_getid(2)
+t.test(
+  "on a narrow screen, the bar shows the path and the status of the file instead of key hints",
+  async (t) => {
+    const name = "a-folder/with-a-long-name/and-a-file.txt";
+    const page = await startPage(t, { files: { [name]: text, "b.txt": "b\n" }, args: ["b.txt"] });
+    const { nvim, agent } = page;
+    await nvim.command("set columns=80");
+    await agent.prompt("remove b and change all others");
+    await agent.write(name, changed);
+    await agent.write("b.txt", undefined);
+    await page.changed(2);
+    await nvim.input(":GeminiChanges<CR>");
+    const bar = () =>
+      nvim.lua(`local win = vim.fn.win_getid(2)
       return vim.trim(vim.api.nvim_eval_statusline(vim.wo[win].winbar, { winid = win, use_winbar = true }).str)`);
-  await page.is(t, "*page:3", "and-a-file.txt:5");
-  t.equal(await bar(), "…/with-a-long-name/and-a-file.txt · 0/3 · g? keys");
-  await nvim.input("S");
-  await page.is(t, "*page:4", "b.txt:1");
-  t.equal(await bar(), "b.txt (deleted) · 0/1 · g? keys");
-  t.notMatch(await nvim.messages(), /deleted/, "the page needs no message for this");
-  const lines = async () =>
-    z.array(z.string()).parse(await nvim.lua("return vim.fn.getbufline('gemini-page://changes', 1, '$')"));
-  await nvim.waitFor(async () => (await lines())[0]?.endsWith("3/4") === true, "the counts");
-  const tree = await lines();
-  t.equal(tree[0], "▾ remove b and change… 3/4", "the title needs more room than the counts");
-  t.equal(tree.at(-1), " ● b.txt         +0 -1 0/1");
-  await nvim.input("gg<CR>");
-  await nvim.input("]h");
-  await page.says(/Only a closed group, such as generated files, has undecided changes/);
-});
+    await page.is(t, "*page:3", "and-a-file.txt:5");
+    t.equal(await bar(), "…/with-a-long-name/and-a-file.txt · 0/3 · g? keys");
+    await nvim.input("S");
+    await page.is(t, "*page:4", "b.txt:1");
+    t.equal(await bar(), "b.txt (deleted) · 0/1 · g? keys");
+    t.notMatch(await nvim.messages(), /deleted/, "the page needs no message for this");
+    const lines = async () =>
+      z.array(z.string()).parse(await nvim.lua("return vim.fn.getbufline('gemini-page://changes', 1, '$')"));
+    await nvim.waitFor(async () => (await lines())[0]?.endsWith("3/4") === true, "the counts");
+    const tree = await lines();
+    t.equal(tree[0], "▾ remove b and change… 3/4", "the title needs more room than the counts");
+    t.equal(tree.at(-1), " ● b.txt         +0 -1 0/1");
+    await nvim.input("gg<CR>");
+    await nvim.input("]h");
+    await page.says(/Only a closed group, such as generated files, has undecided changes/);
+  },
+);

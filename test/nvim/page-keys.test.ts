@@ -1,4 +1,6 @@
-/** Tests the keys of the review page that decide on files, folders and turns, its notes, and what the agent is told. */
+/**
+ * Tests keys of the review page: decisions on files, folders and turns, and notes. Also tests what the agent is told.
+ */
 import { existsSync } from "node:fs";
 import t from "tap";
 import { z } from "zod";
@@ -6,7 +8,7 @@ import { startPage } from "../support/page.ts";
 
 const FILES = { "a.txt": "a\n", "b.txt": "b\n", "src/c.ts": "c\n", "src/d.ts": "d\n" };
 
-t.test("keys of the tree decide on files, folders, turns and all changes", async (t) => {
+t.test("keys of the review page's tree decide on files, folders, turns and all changes", async (t) => {
   const page = await startPage(t, { files: FILES, args: ["a.txt"] });
   const { nvim, agent, read } = page;
   await agent.prompt("first");
@@ -113,7 +115,7 @@ t.test("files that match changes.generated are folded, and decided as a group", 
   t.ok(existsSync(nvim.path("package-lock.json")));
 });
 
-t.test("the key for notes adds a note to the lines of the file", async (t) => {
+t.test("the key for notes on the review page adds a note to lines of the file", async (t) => {
   const page = await startPage(t, { files: { "a.txt": "1\n2\n3\n4\n" } });
   const { nvim, agent } = page;
   await agent.write("a.txt", "1\ntwo\n3\n4\n");
@@ -131,31 +133,34 @@ t.test("the key for notes adds a note to the lines of the file", async (t) => {
   t.match(await nvim.lua(sign), /\u270e/, "in place of the sign of the change");
 });
 
-t.test("the next prompt tells the agent what was undone, and :GeminiStatus shows it", async (t) => {
-  const page = await startPage(t, { files: { "a.txt": "1\n" } });
-  const { nvim, agent } = page;
-  const undo = async () => {
-    await agent.write("a.txt", "2\n");
-    await page.changed(1);
-    await nvim.command("GeminiUndo all");
-    await page.changed(0);
-  };
-  await agent.prompt("count");
-  await undo();
-  const text = 'The user undid your changes in "a.txt" (1 hunk); do not redo them unless asked.';
-  const answer = JSON.parse(await agent.prompt("go on"));
-  t.same(answer, { hookSpecificOutput: { hookEventName: "BeforeAgent", additionalContext: text } });
-  t.equal(await agent.prompt("go on"), "", "only once");
-  await nvim.command("GeminiStatus");
-  await nvim.waitFor(
-    async () => String(await nvim.lua("return vim.fn.getline(vim.fn.search('Agent told'))")).endsWith(text),
-    "the text",
-  );
-  t.match(
-    await nvim.lua("return vim.fn.getline(vim.fn.search('Agent told'))"),
-    /^Agent told +gemini, .* ago: The user undid/,
-  );
-});
+t.test(
+  "the next prompt tells the agent which changes were undone, and :GeminiStatus shows the text",
+  async (t) => {
+    const page = await startPage(t, { files: { "a.txt": "1\n" } });
+    const { nvim, agent } = page;
+    const undo = async () => {
+      await agent.write("a.txt", "2\n");
+      await page.changed(1);
+      await nvim.command("GeminiUndo all");
+      await page.changed(0);
+    };
+    await agent.prompt("count");
+    await undo();
+    const text = 'The user undid your changes in "a.txt" (1 hunk); do not redo them unless asked.';
+    const answer = JSON.parse(await agent.prompt("go on"));
+    t.same(answer, { hookSpecificOutput: { hookEventName: "BeforeAgent", additionalContext: text } });
+    t.equal(await agent.prompt("go on"), "", "only once");
+    await nvim.command("GeminiStatus");
+    await nvim.waitFor(
+      async () => String(await nvim.lua("return vim.fn.getline(vim.fn.search('Agent told'))")).endsWith(text),
+      "the text",
+    );
+    t.match(
+      await nvim.lua("return vim.fn.getline(vim.fn.search('Agent told'))"),
+      /^Agent told +gemini, .* ago: The user undid/,
+    );
+  },
+);
 
 t.test("with changes.tell_agent off, the agent is told nothing", async (t) => {
   const init = "require('gemini-bridge').setup({ changes = { tell_agent = false } })";

@@ -1,10 +1,10 @@
-/** The windows of the review page: what the user does with them, and what remains of the page afterwards. */
+/** Tests the windows of the review page: actions of the user, and traces of the page after it was closed. */
 import t, { type Test } from "tap";
 import { startPage } from "../support/page.ts";
 
 const files = { "a.txt": "a\n", "b.txt": "b\n", "notes.txt": "notes\n" };
 
-/** Returns the options, mappings and buffers that a closed page has left behind. */
+/** Lua that returns the options, mappings and buffers that a closed page has left. */
 const LEFT = `local left = {}
   for _, win in ipairs(vim.api.nvim_list_wins()) do
     for _, name in ipairs({ 'winbar', 'cursorline', 'signcolumn', 'diff', 'scrollbind', 'winfixwidth' }) do
@@ -20,7 +20,7 @@ const LEFT = `local left = {}
   end
   return #left`;
 
-/** A page with two changed files, and a window with another file. The focus is in the tree. */
+/** Opens the review page with two changed files, beside a window with another file. The focus is in the tree. */
 async function open(t: Test) {
   const page = await startPage(t, { files, args: ["notes.txt"] });
   await page.agent.prompt("task");
@@ -57,7 +57,7 @@ for (const [what, ...keys] of [
   ["a comparison whose file was replaced", "d", "\\t", ":edit b.txt<CR>", ":tabclose<CR>", ":edit a.txt<CR>"],
   ["a comparison whose file was closed", "d", "\\t", ":q<CR>", ":tabclose<CR>", ":edit a.txt<CR>"],
 ] as const)
-  t.test(`nothing of the page remains after ${what}`, async (t) => {
+  t.test(`nothing of the review page remains after ${what}`, async (t) => {
     const { nvim } = await open(t);
     const scrollopt = await nvim.lua("return vim.go.scrollopt");
     for (const key of keys) {
@@ -71,33 +71,36 @@ for (const [what, ...keys] of [
     t.notMatch(await nvim.messages(), /E\d+|error/i);
   });
 
-t.test("the page goes on after the user closed, split, emptied and refilled its windows", async (t) => {
-  const page = await open(t);
-  const { nvim } = page;
-  await nvim.input("\\t:q<CR>");
-  await page.is(t, "*page:2");
-  await nvim.input("s");
-  await page.is(t, "*page:3", "b.txt:1");
-  await page.changed(1);
-  await nvim.input(":edit!<CR>");
-  await page.shows(t, "▾ task +1 -0 1/2", " ✓ a.txt 1/1", " ● b.txt +1 -0 0/1");
-  await nvim.input("u");
-  await page.changed(2);
-  await nvim.input(":split<CR>:q<CR>");
-  await nvim.input("\\t:edit notes.txt<CR>");
-  await nvim.input("\\k");
-  t.notMatch(await nvim.messages(), /E\d+|error/i, "the keys are not mapped in another file");
-  await nvim.input(":GeminiChanges<CR>");
-  await nvim.input("]f\\t]f");
-  const mapped = "vim.fn.maparg('q', 'n') ~= '' and vim.fn.bufname():find('txt') ~= nil";
-  t.equal(await nvim.lua(`return ${mapped}`), true, "the keys are mapped in the next file");
-  await nvim.input("\\tgS");
-  await page.changed(0);
-  await nvim.input("<C-w>l:1tabnext<CR>:GeminiChanges<CR>");
-  t.match(await page.windows(), [/^\*page:/], "the command goes to an open page without changes");
-});
+t.test(
+  "the review page works after the user has closed, split, emptied and refilled its windows",
+  async (t) => {
+    const page = await open(t);
+    const { nvim } = page;
+    await nvim.input("\\t:q<CR>");
+    await page.is(t, "*page:2");
+    await nvim.input("s");
+    await page.is(t, "*page:3", "b.txt:1");
+    await page.changed(1);
+    await nvim.input(":edit!<CR>");
+    await page.shows(t, "▾ task +1 -0 1/2", " ✓ a.txt 1/1", " ● b.txt +1 -0 0/1");
+    await nvim.input("u");
+    await page.changed(2);
+    await nvim.input(":split<CR>:q<CR>");
+    await nvim.input("\\t:edit notes.txt<CR>");
+    await nvim.input("\\k");
+    t.notMatch(await nvim.messages(), /E\d+|error/i, "the keys are not mapped in another file");
+    await nvim.input(":GeminiChanges<CR>");
+    await nvim.input("]f\\t]f");
+    const mapped = "vim.fn.maparg('q', 'n') ~= '' and vim.fn.bufname():find('txt') ~= nil";
+    t.equal(await nvim.lua(`return ${mapped}`), true, "the keys are mapped in the next file");
+    await nvim.input("\\tgS");
+    await page.changed(0);
+    await nvim.input("<C-w>l:1tabnext<CR>:GeminiChanges<CR>");
+    t.match(await page.windows(), [/^\*page:/], "the command goes to an open page without changes");
+  },
+);
 
-t.test("a review on the tab page of the page does not take the file's window", async (t) => {
+t.test("a review beside the review page does not use the window of the page's file", async (t) => {
   const page = await open(t);
   const client = await page.bridge.client();
   await client.openDiff(page.nvim.path("a.txt"), "proposed\n");
@@ -109,7 +112,7 @@ t.test("a review on the tab page of the page does not take the file's window", a
 });
 
 t.test(
-  "a session that was saved with the page restores no part of it, and the page opens again",
+  "a session that was saved with the review page restores no part of the page, and the page can be opened again",
   async (t) => {
     const page = await open(t);
     const { nvim } = page;

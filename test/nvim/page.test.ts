@@ -1,4 +1,4 @@
-/** Tests the review page, with single keys for all decisions. */
+/** Tests the review page, on which single keys make all decisions. */
 import { existsSync, renameSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { z } from "zod";
@@ -6,86 +6,89 @@ import { startPage } from "../support/page.ts";
 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `${index + 1}\n`).join("");
 const text = numbered(20);
-/** Three hunks: a changed line, an added line, two removed lines. */
+/** A text with three hunks: a changed line, an added line, and two removed lines. */
 const changed = text.replace("3\n", "three\n").replace("10\n", "10\nmore\n").replace("16\n17\n", "");
 
-t.test("single keys decide hunks, and go on to the next hunk, in several files", async (t) => {
-  const page = await startPage(t, {
-    files: { "a.txt": "a\n", "src/b.txt": text, "src/c.txt": "c\n", "gone.txt": "old\n" },
-    args: ["a.txt"],
-  });
-  const { nvim, agent, read } = page;
-  await agent.prompt("first things");
-  await agent.write("src/c.txt", "C\n");
-  await agent.prompt("count");
-  await agent.write("src/b.txt", changed);
-  await agent.write("gone.txt", undefined);
-  await agent.write("new.txt", "new\n");
-  await page.changed(4);
-  await nvim.input(":GeminiChanges<CR>");
-  await page.shows(
-    t,
-    "▾ count +3 -4 0/5",
-    " ▾ src +2 -3 0/3",
-    "  ● b.txt +2 -3 0/3",
-    " ● gone.txt +0 -1 0/1",
-    " ● new.txt +1 -0 0/1",
-    "▾ first things +1 -1 0/1",
-    " ▾ src +1 -1 0/1",
-    "  ● c.txt +1 -1 0/1",
-  );
-  await page.is(t, "*page:3", "b.txt:3");
-  t.equal(await nvim.lua("return vim.bo[vim.fn.bufnr('b.txt')].filetype"), "text", "an ordinary buffer");
-  const label = await nvim.lua("return vim.fn.pathshorten(vim.api.nvim_buf_get_name(0))");
-  t.equal(label, "g//changes", "the label of the tab page names the command");
+t.test(
+  "single keys on the review page decide a hunk and go to the next hunk, in several files",
+  async (t) => {
+    const page = await startPage(t, {
+      files: { "a.txt": "a\n", "src/b.txt": text, "src/c.txt": "c\n", "gone.txt": "old\n" },
+      args: ["a.txt"],
+    });
+    const { nvim, agent, read } = page;
+    await agent.prompt("first things");
+    await agent.write("src/c.txt", "C\n");
+    await agent.prompt("count");
+    await agent.write("src/b.txt", changed);
+    await agent.write("gone.txt", undefined);
+    await agent.write("new.txt", "new\n");
+    await page.changed(4);
+    await nvim.input(":GeminiChanges<CR>");
+    await page.shows(
+      t,
+      "▾ count +3 -4 0/5",
+      " ▾ src +2 -3 0/3",
+      "  ● b.txt +2 -3 0/3",
+      " ● gone.txt +0 -1 0/1",
+      " ● new.txt +1 -0 0/1",
+      "▾ first things +1 -1 0/1",
+      " ▾ src +1 -1 0/1",
+      "  ● c.txt +1 -1 0/1",
+    );
+    await page.is(t, "*page:3", "b.txt:3");
+    t.equal(await nvim.lua("return vim.bo[vim.fn.bufnr('b.txt')].filetype"), "text", "an ordinary buffer");
+    const label = await nvim.lua("return vim.fn.pathshorten(vim.api.nvim_buf_get_name(0))");
+    t.equal(label, "g//changes", "the label of the tab page names the command");
 
-  await nvim.input("s");
-  await page.is(t, "*page:3", "b.txt:11");
-  await nvim.input("x");
-  await page.is(t, "*page:3", "b.txt:15");
-  await page.says(/Undid 1 hunk in b\.txt/);
-  t.equal(read("src/b.txt"), changed.replace("more\n", ""));
-  await page.shows(
-    t,
-    "▾ count +1 -3 2/5",
-    " ▾ src +0 -2 2/3",
-    "  ● b.txt +0 -2 2/3",
-    " ● gone.txt +0 -1 0/1",
-    " ● new.txt +1 -0 0/1",
-    "▾ first things +1 -1 0/1",
-    " ▾ src +1 -1 0/1",
-    "  ● c.txt +1 -1 0/1",
-  );
-  await nvim.input("x");
-  await page.is(t, "*page:4", "gone.txt:1");
-  t.equal(await nvim.lua("return vim.fn.bufname(vim.fn.winbufnr(2))"), "gemini-deleted://gone.txt");
-  await nvim.input("x");
-  await page.is(t, "*page:5", "new.txt:1");
-  await nvim.waitFor(() => existsSync(nvim.path("gone.txt")), "the deleted file to be back");
-  await nvim.input("X");
-  await page.is(t, "*page:8", "c.txt:1");
-  await nvim.waitFor(() => !existsSync(nvim.path("new.txt")), "the new file to go");
-  await nvim.input("s");
-  await page.says(/All changes are decided/);
-  await page.changed(0);
-  t.equal(read("src/b.txt"), text.replace("3\n", "three\n"));
-  t.equal(read("gone.txt"), "old\n");
-  t.equal(read("src/c.txt"), "C\n");
+    await nvim.input("s");
+    await page.is(t, "*page:3", "b.txt:11");
+    await nvim.input("x");
+    await page.is(t, "*page:3", "b.txt:15");
+    await page.says(/Undid 1 hunk in b\.txt/);
+    t.equal(read("src/b.txt"), changed.replace("more\n", ""));
+    await page.shows(
+      t,
+      "▾ count +1 -3 2/5",
+      " ▾ src +0 -2 2/3",
+      "  ● b.txt +0 -2 2/3",
+      " ● gone.txt +0 -1 0/1",
+      " ● new.txt +1 -0 0/1",
+      "▾ first things +1 -1 0/1",
+      " ▾ src +1 -1 0/1",
+      "  ● c.txt +1 -1 0/1",
+    );
+    await nvim.input("x");
+    await page.is(t, "*page:4", "gone.txt:1");
+    t.equal(await nvim.lua("return vim.fn.bufname(vim.fn.winbufnr(2))"), "gemini-deleted://gone.txt");
+    await nvim.input("x");
+    await page.is(t, "*page:5", "new.txt:1");
+    await nvim.waitFor(() => existsSync(nvim.path("gone.txt")), "the deleted file to be back");
+    await nvim.input("X");
+    await page.is(t, "*page:8", "c.txt:1");
+    await nvim.waitFor(() => !existsSync(nvim.path("new.txt")), "the new file to go");
+    await nvim.input("s");
+    await page.says(/All changes are decided/);
+    await page.changed(0);
+    t.equal(read("src/b.txt"), text.replace("3\n", "three\n"));
+    t.equal(read("gone.txt"), "old\n");
+    t.equal(read("src/c.txt"), "C\n");
 
-  await nvim.input("u");
-  await page.changed(1);
-  await nvim.input("u");
-  await nvim.waitFor(() => existsSync(nvim.path("new.txt")), "the new file to be back");
-  await page.says(/Reverted: undid 1 hunk in new\.txt/);
-  t.equal(read("new.txt"), "new\n");
-  await nvim.input("q");
-  await page.is(t, "*a.txt:1");
-  t.equal(await nvim.lua("return #vim.api.nvim_list_tabpages()"), 1);
-  t.equal(await nvim.lua("return vim.fn.bufnr('src/b.txt')"), -1, "no buffers stay behind");
-  t.notMatch(await nvim.messages(), /[EW]\d+:|got in the way/);
-});
+    await nvim.input("u");
+    await page.changed(1);
+    await nvim.input("u");
+    await nvim.waitFor(() => existsSync(nvim.path("new.txt")), "the new file to be back");
+    await page.says(/Reverted: undid 1 hunk in new\.txt/);
+    t.equal(read("new.txt"), "new\n");
+    await nvim.input("q");
+    await page.is(t, "*a.txt:1");
+    t.equal(await nvim.lua("return #vim.api.nvim_list_tabpages()"), 1);
+    t.equal(await nvim.lua("return vim.fn.bufnr('src/b.txt')"), -1, "no buffers stay behind");
+    t.notMatch(await nvim.messages(), /[EW]\d+:|got in the way/);
+  },
+);
 
-t.test("the status line, status() and lualine count changes as they are decided", async (t) => {
+t.test("the status line, status() and lualine show the number of undecided changes", async (t) => {
   const page = await startPage(t, {
     files: { "a.txt": text, "b.txt": "b\n" },
     init: `vim.o.laststatus, vim.o.statusline = 2, "%{v:lua.require'gemini-bridge'.statusline()}"
@@ -116,7 +119,7 @@ t.test("the status line, status() and lualine count changes as they are decided"
   await shows("Gemini: waiting", 0, 0);
 });
 
-t.test("a single changed file gets the focus, with its old lines and the keys of the page", async (t) => {
+t.test("if only one file has changed, the review page focuses that file", async (t) => {
   const page = await startPage(t, {
     files: { "a.txt": "a\n", "b.txt": text },
     args: ["a.txt"],
@@ -164,7 +167,7 @@ t.test("a single changed file gets the focus, with its old lines and the keys of
   t.equal(await nvim.lua("return vim.fn.maparg('q', 'n')"), "");
 });
 
-t.test("selected lines of a hunk are decided on their own", async (t) => {
+t.test("selected lines of a hunk can be decided separately", async (t) => {
   const page = await startPage(t, { files: { "b.txt": "1\n2\n" } });
   const { nvim, agent, read } = page;
   await agent.write("b.txt", "1\na\nb\nc\nd\n2\n");
@@ -182,7 +185,7 @@ t.test("selected lines of a hunk are decided on their own", async (t) => {
   await page.changed(1);
 });
 
-t.test("undoing a turn asks first, and can be reverted", async (t) => {
+t.test("undoing a turn asks for confirmation, and can be reverted", async (t) => {
   const names = Array.from({ length: 12 }, (_, index) => `f${index}.txt`);
   const page = await startPage(t, { files: Object.fromEntries(names.map((name) => [name, text])) });
   const { nvim, agent, read } = page;
@@ -222,7 +225,7 @@ t.test("undoing a turn asks first, and can be reverted", async (t) => {
   t.equal(read("f0.txt"), `top\n${text}`);
 });
 
-t.test("generated files are folded, and large ones loaded on request", async (t) => {
+t.test("generated files are folded, and large files are loaded on request", async (t) => {
   const page = await startPage(t, {
     files: { "a.txt": "a\n", "package-lock.json": "{}\n" },
     args: ["a.txt"],
@@ -269,7 +272,7 @@ t.test("generated files are folded, and large ones loaded on request", async (t)
   t.equal(await nvim.lua("return #vim.fn.getcompletion('*://*', 'buffer')"), 0, "nothing is left");
 });
 
-t.test("a key shows the earlier text beside the file, and hides it", async (t) => {
+t.test("a key of the review page shows and hides the earlier text beside the file", async (t) => {
   const page = await startPage(t, { files: { "a.txt": text }, args: ["a.txt"] });
   const { nvim, agent } = page;
   await agent.write("a.txt", changed);
@@ -302,7 +305,7 @@ t.test("a key shows the earlier text beside the file, and hides it", async (t) =
   t.equal(await nvim.lua("return vim.wo.diff"), false);
 });
 
-t.test("nothing is left of the old lines above the first line when its hunk is decided", async (t) => {
+t.test("old lines above the first line disappear when their hunk is decided", async (t) => {
   const page = await startPage(t, {
     files: { "a.txt": "1\n2\n", "b.txt": "b\n" },
     args: ["b.txt"],
@@ -323,7 +326,7 @@ t.test("nothing is left of the old lines above the first line when its hunk is d
   await shows("one", "2", "~");
 });
 
-t.test("the earlier text is scrolled to the lines of the file, side by side and above", async (t) => {
+t.test("the earlier text is scrolled together with the file, beside the file and above it", async (t) => {
   const before = numbered(400);
   const page = await startPage(t, { files: { "a.txt": before }, args: ["a.txt"] });
   const { nvim, agent } = page;
@@ -347,24 +350,27 @@ t.test("the earlier text is scrolled to the lines of the file, side by side and 
   }
 });
 
-t.test("files with unsaved changes, and files that changed meanwhile, are not undone", async (t) => {
-  const page = await startPage(t, { files: { "a.txt": text, "b.txt": text }, args: ["a.txt"] });
-  const { nvim, agent, read } = page;
-  await agent.write("a.txt", changed);
-  await agent.write("b.txt", changed);
-  await page.changed(2);
-  await nvim.input(":GeminiChanges<CR>");
-  await page.is(t, "*page:2", "a.txt:3");
-  await nvim.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), 0, 0, true, { 'mine' })");
-  await nvim.input("X");
-  await page.says(/a\.txt has unsaved changes: save or discard them first/);
-  t.equal(read("a.txt"), changed);
-  // Replaced atomically, because an empty file, even for a moment, would make all lines count as the user's.
-  writeFileSync(nvim.path("draft"), changed.replace("three", "THREE"));
-  renameSync(nvim.path("draft"), nvim.path("b.txt"));
-  await nvim.input("j");
-  await nvim.input("X");
-  await page.says(/b\.txt: 1 hunk stays: you have edited it since/);
-  await nvim.waitFor(async () => (await page.tree())[2]?.startsWith(" ! b.txt") === true, "the conflict");
-  t.equal(read("b.txt"), text.replace("3\n", "THREE\n"));
-});
+t.test(
+  "undo on the review page is refused for files with unsaved changes and for files that have changed",
+  async (t) => {
+    const page = await startPage(t, { files: { "a.txt": text, "b.txt": text }, args: ["a.txt"] });
+    const { nvim, agent, read } = page;
+    await agent.write("a.txt", changed);
+    await agent.write("b.txt", changed);
+    await page.changed(2);
+    await nvim.input(":GeminiChanges<CR>");
+    await page.is(t, "*page:2", "a.txt:3");
+    await nvim.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), 0, 0, true, { 'mine' })");
+    await nvim.input("X");
+    await page.says(/a\.txt has unsaved changes: save or discard them first/);
+    t.equal(read("a.txt"), changed);
+    // Replaces the file atomically. If the file were empty for a moment, all lines would count as the user's.
+    writeFileSync(nvim.path("draft"), changed.replace("three", "THREE"));
+    renameSync(nvim.path("draft"), nvim.path("b.txt"));
+    await nvim.input("j");
+    await nvim.input("X");
+    await page.says(/b\.txt: 1 hunk stays: you have edited it since/);
+    await nvim.waitFor(async () => (await page.tree())[2]?.startsWith(" ! b.txt") === true, "the conflict");
+    t.equal(read("b.txt"), text.replace("3\n", "THREE\n"));
+  },
+);

@@ -1,15 +1,15 @@
 /**
- * One list function for all pickers. The plugins are not installed here: each stand-in has the functions and fields that
- * the adapter uses, as they are in the sources of snacks.nvim (`Snacks.picker.pick`, `preview:reset`, `set_lines`,
+ * Tests the list function of each picker. The plugins are not installed here. Stand-ins have the functions and fields
+ * that this plugin uses, as in the sources of snacks.nvim (`Snacks.picker.pick`, `preview:reset`, `set_lines`,
  * `highlight`, `confirm(picker, item)`), telescope.nvim (developers.md: `pickers.new`, `finders.new_table`,
- * `new_buffer_previewer`, `select_default:replace`) and fzf-lua (`fzf_exec` with `preview` and `actions.enter`, which get
- * the selected rows).
+ * `new_buffer_previewer`, `select_default:replace`) and fzf-lua (`fzf_exec` with `preview` and `actions.enter`, which
+ * get the selected rows).
  */
 import t from "tap";
 import { z } from "zod";
 import { startPage } from "../support/page.ts";
 
-/** Each stand-in records the rows in _G.rows, and defines _G.preview(row) and _G.choose(row). */
+/** Stand-ins for pickers. Each records the rows in _G.rows, and defines _G.preview(row) and _G.choose(row). */
 const STAND_INS = {
   snacks: `package.preload['snacks'] = function()
     return { config = { picker = { enabled = true } }, picker = { pick = function(options)
@@ -110,7 +110,7 @@ for (const [picker, standIn] of Object.entries(STAND_INS))
     t.notMatch(await nvim.messages(), /E\d+:/);
   });
 
-t.test("an unknown list or picker is refused, and the picker of snacks.nvim must be enabled", async (t) => {
+t.test("an unknown list, an unknown picker, and a disabled picker of snacks.nvim are refused", async (t) => {
   const page = await startPage(t, { init: `${STAND_INS.snacks} ${STAND_INS.fzf}` });
   const { nvim, agent } = page;
   await agent.write("a.txt", "1\n");

@@ -17,7 +17,7 @@ const past = (nvim: Nvim) =>
     .parse(JSON.parse(readFileSync(file(nvim), "utf8")))
     .map((prompt) => prompt.text);
 
-t.test(":GeminiPrompt is a buffer that :w sends", async (t) => {
+t.test(":GeminiPrompt opens a buffer, and :w sends its text", async (t) => {
   const nvim = await start(t);
   await nvim.command("edit a.txt");
   const before = await nvim.lua("return vim.fn.winlayout()");
@@ -39,7 +39,7 @@ t.test(":GeminiPrompt is a buffer that :w sends", async (t) => {
   t.same(await nvim.lua("return vim.fn.winlayout()"), before);
 });
 
-t.test("a draft is kept until it is sent", async (t) => {
+t.test("the draft of a prompt is kept until the prompt is sent", async (t) => {
   const nvim = await start(t);
   await nvim.input(":edit a.txt<CR>:2GeminiPrompt why?<CR>");
   t.same(await text(nvim), ["@a.txt (line 2) why?"]);
@@ -49,7 +49,7 @@ t.test("a draft is kept until it is sent", async (t) => {
   t.same(await text(nvim), ["@a.txt (line 2) why?", "@a.txt (line 1)"], "and added to");
   t.equal(await nvim.lua("return vim.api.nvim_get_mode().mode"), "n");
 
-  await t.test("a draft is kept when other commands write buffers", async (t) => {
+  await t.test("the draft of a prompt is kept when other commands write buffers", async (t) => {
     await nvim.input(":wall<CR>");
     await nvim.lua(`vim.api.nvim_create_autocmd('InsertLeave', {
       nested = true, callback = function() vim.cmd('silent! update') end,
@@ -66,14 +66,14 @@ t.test("a draft is kept until it is sent", async (t) => {
     t.equal(received(nvim), "", "nothing is sent");
   });
 
-  await t.test("a draft is kept when Neovim ends", async (t) => {
+  await t.test("the draft of a prompt is kept when Neovim ends", async (t) => {
     nvim.nvim.notify("nvim_command", ["qa"]);
     t.same(await nvim.exited, { code: 0, signal: null });
     t.match(past(nvim), ["@a.txt (line 2) why?\n@a.txt (line 1)\nfrom an autocommand"]);
   });
 });
 
-t.test("a draft is kept when a signal ends Neovim", async (t) => {
+t.test("the draft of a prompt is kept when a signal ends Neovim", async (t) => {
   const nvim = await start(t);
   await nvim.input(":GeminiPrompt why?<CR>A not");
   nvim.kill("SIGHUP");
@@ -81,26 +81,29 @@ t.test("a draft is kept when a signal ends Neovim", async (t) => {
   t.match(past(nvim), ["why? not"]);
 });
 
-t.test("after :bdelete the prompt works again, and its text is in the history", async (t) => {
-  const nvim = await start(t);
-  await nvim.command("set nohidden");
-  for (const command of ["bdelete!", "bunload!"]) {
-    await nvim.input(`:GeminiPrompt before ${command}<CR>:${command}<CR>`);
-    t.equal(past(nvim)[0], `before ${command}`);
-    await nvim.input(":GeminiPrompt<CR>");
-    t.same(await text(nvim), [""]);
-    t.same(
-      await nvim.lua("return { vim.bo.filetype, vim.bo.buftype, vim.bo.bufhidden, vim.bo.omnifunc ~= '' }"),
-      ["markdown", "acwrite", "hide", true],
-    );
-    await nvim.input(`iafter ${command}<Esc>:q<CR>`);
-    t.notOk(await nvim.lua(`return ${isOpen}`), "it closes and stays a draft");
-    await nvim.input(":GeminiPrompt<CR>ZZ");
-    await receives(nvim, `<after ${command} >\r`);
-    await nvim.waitFor(`not (${isOpen})`, "the window to close");
-  }
-  t.notMatch(await nvim.messages(), /E\d+:/);
-});
+t.test(
+  "after :bdelete, :GeminiPrompt works again, and the deleted text is in the prompt history",
+  async (t) => {
+    const nvim = await start(t);
+    await nvim.command("set nohidden");
+    for (const command of ["bdelete!", "bunload!"]) {
+      await nvim.input(`:GeminiPrompt before ${command}<CR>:${command}<CR>`);
+      t.equal(past(nvim)[0], `before ${command}`);
+      await nvim.input(":GeminiPrompt<CR>");
+      t.same(await text(nvim), [""]);
+      t.same(
+        await nvim.lua("return { vim.bo.filetype, vim.bo.buftype, vim.bo.bufhidden, vim.bo.omnifunc ~= '' }"),
+        ["markdown", "acwrite", "hide", true],
+      );
+      await nvim.input(`iafter ${command}<Esc>:q<CR>`);
+      t.notOk(await nvim.lua(`return ${isOpen}`), "it closes and stays a draft");
+      await nvim.input(":GeminiPrompt<CR>ZZ");
+      await receives(nvim, `<after ${command} >\r`);
+      await nvim.waitFor(`not (${isOpen})`, "the window to close");
+    }
+    t.notMatch(await nvim.messages(), /E\d+:/);
+  },
+);
 
 t.test(":GeminiPrompt! offers the last prompts", async (t) => {
   const nvim = await start(t);
@@ -117,7 +120,7 @@ t.test(":GeminiPrompt! offers the last prompts", async (t) => {
   await receives(nvim, "<one >\r");
   t.same(past(nvim), ["one", "a draft", "two"]);
 
-  await t.test("at most fifty prompts are kept", async (t) => {
+  await t.test("the prompt history keeps at most fifty prompts", async (t) => {
     await nvim.lua("for i = 1, 60 do require('gemini-bridge.prompt.history').add('prompt ' .. i) end");
     t.equal(past(nvim).length, 50);
     t.same(past(nvim).slice(0, 2), ["prompt 60", "prompt 59"]);
@@ -125,7 +128,7 @@ t.test(":GeminiPrompt! offers the last prompts", async (t) => {
     t.equal(past(nvim).length, 1, "nor more than a megabyte, but the last");
   });
 
-  await t.test("an invalid history file counts as empty", async (t) => {
+  await t.test("an invalid file of the prompt history counts as empty", async (t) => {
     for (const content of ["", "{", "3", '{"a":1}', '[{"text":1},null,{"time":2}]']) {
       writeFileSync(file(nvim), content);
       t.same(await nvim.lua("return #require('gemini-bridge.prompt.history').list()"), 0, content);
@@ -133,7 +136,7 @@ t.test(":GeminiPrompt! offers the last prompts", async (t) => {
   });
 });
 
-t.test("completion offers files and words", async (t) => {
+t.test("completion in a prompt offers files and words", async (t) => {
   const nvim = await start(t, "", {
     files: { ".gitignore": "hidden\n", hidden: "", "src/deep/widget.js": "" },
   });
@@ -155,7 +158,7 @@ t.test("completion offers files and words", async (t) => {
   t.notOk(existsSync(nvim.path("ran")), "no program of the repository's ran");
 });
 
-t.test("completion in a repository that lacks an object does not fetch it", async (t) => {
+t.test("completion in a git repository does not fetch missing objects", async (t) => {
   const nvim = await start(t);
   writeFileSync(nvim.path("fetch"), `#!/bin/sh\ntouch ${nvim.path("ran")}\n`, { mode: 0o755 });
   execFileSync("sh", ["-ec", fetching(nvim.path("fetch"), "folder")], { cwd: nvim.dirs.workspace });
@@ -167,7 +170,7 @@ t.test("completion in a repository that lacks an object does not fetch it", asyn
   t.ok(existsSync(nvim.path("ran")), "git by itself would run the program");
 });
 
-t.test("the prompt is never shared as context", async (t) => {
+t.test("the buffer of :GeminiPrompt is never shared as context", async (t) => {
   const nvim = await start(t);
   const bridge = new RunningBridge(t, nvim);
   await nvim.command("edit a.txt");

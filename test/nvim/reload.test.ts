@@ -4,7 +4,7 @@ import { Reviewer } from "../support/review.ts";
 
 const OPTIONS = ["fileencoding", "fileformat", "bomb", "endofline"];
 
-/** A Neovim that shows a file, and an agent that writes it. */
+/** Starts a Neovim that shows a file, and an agent that writes this file. */
 async function start(t: Test, bytes: string | Buffer, init = "") {
   const reviewer = await Reviewer.start(t, { files: { "a.txt": bytes }, args: ["a.txt"], init });
   const { nvim } = reviewer;
@@ -13,7 +13,7 @@ async function start(t: Test, bytes: string | Buffer, init = "") {
     nvim,
     path,
     lines: () => nvim.lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.txt'), 0, -1, true)"),
-    /** Returns when the buffer has followed. */
+    /** Writes the file as the agent. Returns after the buffer was reloaded. */
     async write(bytes: string | Buffer): Promise<void> {
       writeFileSync(path, bytes);
       await reviewer.call("file_changed", { path });
@@ -52,20 +52,23 @@ for (const [what, before, after, wanted] of [
   });
 }
 
-t.test("a reload is one undo step, whatever was edited before and after it", async (t) => {
-  const { nvim, lines, write } = await start(t, "one\ntwo\nthree\nfour\n");
-  await nvim.input("Amine<Esc>:silent write<CR>");
-  await write("ONE\nonemine\nthree\nFOUR\n");
-  await nvim.input("Gohers<Esc>u");
-  t.same(await lines(), ["ONE", "onemine", "three", "FOUR"]);
-  await nvim.input("u");
-  t.same(await lines(), ["onemine", "two", "three", "four"]);
-  t.equal(await nvim.lua("return vim.bo.modified"), true, "which is not on disk");
-  await nvim.input("u");
-  t.same(await lines(), ["one", "two", "three", "four"]);
-  await nvim.input("<C-r><C-r>");
-  t.same(await lines(), ["ONE", "onemine", "three", "FOUR"]);
-});
+t.test(
+  "a reload of a buffer is one undo step, whatever was edited before and after the reload",
+  async (t) => {
+    const { nvim, lines, write } = await start(t, "one\ntwo\nthree\nfour\n");
+    await nvim.input("Amine<Esc>:silent write<CR>");
+    await write("ONE\nonemine\nthree\nFOUR\n");
+    await nvim.input("Gohers<Esc>u");
+    t.same(await lines(), ["ONE", "onemine", "three", "FOUR"]);
+    await nvim.input("u");
+    t.same(await lines(), ["onemine", "two", "three", "four"]);
+    t.equal(await nvim.lua("return vim.bo.modified"), true, "which is not on disk");
+    await nvim.input("u");
+    t.same(await lines(), ["one", "two", "three", "four"]);
+    await nvim.input("<C-r><C-r>");
+    t.same(await lines(), ["ONE", "onemine", "three", "FOUR"]);
+  },
+);
 
 t.test("after a reload, Neovim neither asks nor warns about the file", async (t) => {
   const { nvim, path, write } = await start(t, "one\n", "vim.o.autoread = false");
@@ -77,7 +80,7 @@ t.test("after a reload, Neovim neither asks nor warns about the file", async (t)
   t.notMatch(await nvim.messages(), /W1\d|E\d+:|changed since/);
 });
 
-t.test("a reload moves no cursor, mark, fold or extmark to another text, in any window", async (t) => {
+t.test("after a reload, cursors, marks, folds and extmarks of all windows stay at their text", async (t) => {
   const text = Array.from({ length: 300 }, (_, index) => `line ${index + 1}`);
   const { nvim, write } = await start(t, `${text.join("\n")}\n`);
   await nvim.lua(`
@@ -104,20 +107,23 @@ t.test("a reload moves no cursor, mark, fold or extmark to another text, in any 
   t.equal(JSON.stringify(await nvim.lua("return seen()")), moved);
 });
 
-t.test("a reload of a buffer in Insert mode or without 'modifiable' changes neither", async (t) => {
-  const { nvim, lines, write } = await start(t, "one\ntwo\n");
-  await nvim.input("i");
-  await write("one\n2\n");
-  t.equal((await nvim.nvim.mode).mode, "i");
-  await nvim.input("<Esc>");
-  await nvim.lua("vim.bo.modifiable, vim.bo.readonly = false, true");
-  await write("one\nthree\n");
-  t.same(await lines(), ["one", "three"]);
-  t.same(await nvim.lua("return { vim.bo.modifiable, vim.bo.readonly }"), [false, true]);
-  t.notMatch(await nvim.messages(), /W10|E\d+:/);
-});
+t.test(
+  "a reload of a buffer in Insert mode or without 'modifiable' does not change the mode or the option",
+  async (t) => {
+    const { nvim, lines, write } = await start(t, "one\ntwo\n");
+    await nvim.input("i");
+    await write("one\n2\n");
+    t.equal((await nvim.nvim.mode).mode, "i");
+    await nvim.input("<Esc>");
+    await nvim.lua("vim.bo.modifiable, vim.bo.readonly = false, true");
+    await write("one\nthree\n");
+    t.same(await lines(), ["one", "three"]);
+    t.same(await nvim.lua("return { vim.bo.modifiable, vim.bo.readonly }"), [false, true]);
+    t.notMatch(await nvim.messages(), /W10|E\d+:/);
+  },
+);
 
-t.test("plugins are told of a reload, once, and of no write", async (t) => {
+t.test("a reload fires its autocommands once, and fires no autocommands of a write", async (t) => {
   const { nvim, write } = await start(
     t,
     "one\n",
@@ -131,7 +137,7 @@ t.test("plugins are told of a reload, once, and of no write", async (t) => {
   t.same(await nvim.lua("return told"), [["FileChangedShellPost", "a.txt"]]);
 });
 
-t.test("a file that autocommands read and write is left to them", async (t) => {
+t.test("the plugin does not reload a file that autocommands read and write", async (t) => {
   const { nvim, lines, path, write } = await start(
     t,
     "raw one\n",
@@ -160,7 +166,7 @@ t.test("events that the user ignores do not make a reload write the file", async
   t.equal(await nvim.lua("return vim.o.eventignore"), "all");
 });
 
-t.test("the cost of a reload is that of the change: 5 MB with 40 appended lines", async (t) => {
+t.test("the cost of a reload depends on the size of the change: 40 lines appended to 5 MB", async (t) => {
   const line = `${"x".repeat(80)}\n`;
   const long = line.repeat(60_000);
   const { nvim, write, undoEntries } = await start(t, long);
@@ -180,7 +186,7 @@ t.test("the cost of a reload is that of the change: 5 MB with 40 appended lines"
   t.equal(await nvim.lua("return vim.fn.getline('$')"), "line 38");
 });
 
-t.test("a completely different text is reloaded in one piece", async (t) => {
+t.test("a completely different text is reloaded with a single edit", async (t) => {
   const lines = (word: string) => Array.from({ length: 20_000 }, (_, index) => `${word} ${index}\n`).join("");
   const { nvim, write, undoEntries } = await start(t, lines("old"));
   const started = performance.now();

@@ -45,7 +45,7 @@ const ACCIDENTS: [name: string, act: (reviewer: Reviewer) => Promise<unknown>][]
   ],
 ];
 for (const [name, act] of ACCIDENTS)
-  t.test(`a review that was closed by ${name} stays pending and comes back`, async (t) => {
+  t.test(`a review that was closed by ${name} stays pending and can be shown again`, async (t) => {
     const { reviewer, nvim, id } = await start(t);
     await reviewer.open(nvim.path("b.txt"), "never shown\n");
     await nvim.lua(
@@ -78,7 +78,7 @@ for (const [name, act] of ACCIDENTS)
     t.notMatch(await nvim.messages(), /E\d+:|stack traceback/);
   });
 
-t.test("the message about a review that stays pending says how it comes back", async (t) => {
+t.test("the message about a review that stays pending says how to show it again", async (t) => {
   const { reviewer, nvim } = await start(t);
   await nvim.input(":%bd!|e#<CR>");
   await reviewer.outcomes();
@@ -104,12 +104,15 @@ t.test("edits of a proposal whose buffer was deleted are restored", async (t) =>
 });
 
 for (const keys of [":%bd!|e#|bd!<CR>:GeminiReview<CR>:w<CR>", ":%bd!|e#<CR>:GeminiAccept<CR>"])
-  t.test(`the text that :edit # shows for a deleted proposal is not the user's: ${keys}`, async (t) => {
-    const { reviewer, nvim, id } = await start(t);
-    await reviewer.review();
-    await nvim.input(`Aedited<Esc>${keys}`);
-    t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: "twoedited\n" } });
-  });
+  t.test(
+    `text that :edit # shows for a deleted proposal does not count as typed by the user: ${keys}`,
+    async (t) => {
+      const { reviewer, nvim, id } = await start(t);
+      await reviewer.review();
+      await nvim.input(`Aedited<Esc>${keys}`);
+      t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: "twoedited\n" } });
+    },
+  );
 
 for (const close of [":only<CR>", "<C-w>o", ":bdelete! 0<CR>"])
   t.test(
@@ -126,19 +129,19 @@ for (const close of [":only<CR>", "<C-w>o", ":bdelete! 0<CR>"])
     },
   );
 
-t.test("a mapping to Lua that deletes all buffers does not reject the proposal with the focus", async (t) => {
+t.test("a mapping to Lua that deletes all buffers does not reject the focused proposal", async (t) => {
   const { reviewer, nvim } = await start(t);
   await nvim.lua(`vim.keymap.set('n', '<F5>', function()
     for _, buf in ipairs(vim.api.nvim_list_bufs()) do vim.api.nvim_buf_delete(buf, { force = true }) end
   end)`);
-  await nvim.command("split new.txt"); // deleted after the proposal
+  await nvim.command("split new.txt"); // this buffer is deleted after the proposal
   await reviewer.review();
   await nvim.input("<F5>");
   t.same(await reviewer.outcomes(), []);
   t.equal(await nvim.lua(`return ${pending}`), 1);
 });
 
-t.test("a review is completed although its file's buffer was wiped at once", async (t) => {
+t.test("a review can be decided although the buffer of its file was wiped", async (t) => {
   const reviewer = await Reviewer.start(t, { files: FILES, args: ["a.txt"] });
   const { nvim } = reviewer;
   await nvim.lua(
@@ -155,7 +158,7 @@ t.test("a review is completed although its file's buffer was wiped at once", asy
 });
 
 for (const place of ["beside its file", "alone in a tab page"])
-  t.test(`a mapping to Lua that closes the proposal with the focus, ${place}, rejects`, async (t) => {
+  t.test(`a mapping to Lua that closes the focused proposal, ${place}, rejects the proposal`, async (t) => {
     const { reviewer, nvim, id } = await start(t);
     await nvim.lua("vim.keymap.set('n', '<F5>', function() vim.api.nvim_win_close(0, true) end)");
     await reviewer.review();

@@ -16,7 +16,7 @@ async function start(t: Test, lua: string, init = "") {
   return reviewer;
 }
 
-t.test("keys typed while reviews open and close reach the text they are meant for", async (t) => {
+t.test("keys that the user types while reviews open and close reach the intended text", async (t) => {
   for (const layout of ["auto", "tab"]) {
     for (const file of ["b.txt", "a.txt"]) {
       const init = `require('gemini-bridge').setup({ diff = { layout = '${layout}' } })`;
@@ -53,7 +53,7 @@ const MODES: [name: string, keys: string][] = [
   ["a search", "/tw"],
 ];
 for (const layout of ["auto", "tab"]) {
-  t.test(`every mode goes on while a review opens and closes, layout ${layout}`, async (t) => {
+  t.test(`each mode of Neovim continues while a review opens and closes, layout ${layout}`, async (t) => {
     const init = `require('gemini-bridge').setup({ diff = { layout = '${layout}' } })`;
     const reviewer = await start(t, `vim.cmd.edit('b.txt')`, init);
     for (const [name, keys] of MODES) {
@@ -69,7 +69,7 @@ for (const layout of ["auto", "tab"]) {
   });
 }
 
-t.test("keys typed into a terminal keep reaching the terminal", async (t) => {
+t.test("keys typed into a terminal reach the terminal while reviews open and close", async (t) => {
   const reviewer = await start(t, TERMINAL);
   const where = await reviewer.nvim.lua(WHERE);
   await reviewer.nvim.input("before ");
@@ -85,7 +85,7 @@ t.test("keys typed into a terminal keep reaching the terminal", async (t) => {
   );
 });
 
-t.test("a decision leads back to the terminal in Normal mode", async (t) => {
+t.test("after a decision, the focus returns to the terminal in Normal mode", async (t) => {
   const decisions = [":w<CR>", ":q<CR>", "ZZ", ":wq<CR>", "ix<Esc>:x<CR>", ":GeminiReject<CR>"];
   for (const go of ["<C-\\><C-n>:GeminiReview<CR>", "<C-\\><C-n><C-w>w", "<C-g>"]) {
     const reviewer = await start(t, `vim.keymap.set('t', '<C-g>', '<Cmd>GeminiReview<CR>') ${TERMINAL}`);
@@ -111,7 +111,7 @@ t.test("a decision leads back to the terminal in Normal mode", async (t) => {
 });
 
 t.test(
-  "whoever left Terminal mode to decide stays in Normal mode: the next keys are no answer to the CLI",
+  "a user who has left Terminal mode for a decision stays in Normal mode, so that keys do not reach the CLI",
   async (t) => {
     const reviewer = await start(t, TERMINAL);
     await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
@@ -129,7 +129,7 @@ t.test(
   },
 );
 
-/** Configuration of users who start Terminal mode whenever they enter a terminal. */
+/** Configuration of a user who starts Terminal mode at each entry into a terminal. */
 const ALWAYS_INSERT = "vim.cmd('autocmd BufEnter,WinEnter term://* startinsert')";
 const ALWAYS_INSERT_LATER = `vim.api.nvim_create_autocmd({ 'BufEnter', 'WinEnter' }, {
   pattern = 'term://*', callback = vim.schedule_wrap(function() vim.cmd.startinsert() end) })`;
@@ -184,85 +184,88 @@ for (const [config, init] of [
     );
   });
 
-t.test("the next proposal of the same turn is entered until the user presses a key", async (t) => {
-  const reviewer = await start(t, TERMINAL);
-  const { nvim } = reviewer;
-  const isIn = (name: string) =>
-    nvim
-      .lua("return vim.fn.fnamemodify((vim.b.gemini_diff or {}).filePath or '', ':t')")
-      .then((now) => now === name);
-  const decide = async () => {
-    await nvim.input("<C-\\><C-n>:GeminiReview<CR>:w<CR>");
+t.test(
+  "after a decision, the focus moves to the next proposal of the turn unless the user has pressed a key",
+  async (t) => {
+    const reviewer = await start(t, TERMINAL);
+    const { nvim } = reviewer;
+    const isIn = (name: string) =>
+      nvim
+        .lua("return vim.fn.fnamemodify((vim.b.gemini_diff or {}).filePath or '', ':t')")
+        .then((now) => now === name);
+    const decide = async () => {
+      await nvim.input("<C-\\><C-n>:GeminiReview<CR>:w<CR>");
+      await reviewer.outcome();
+      await reviewer.outcomes();
+      await nvim.waitFor("vim.bo.buftype == 'terminal'", "the terminal");
+    };
+    const client = {
+      id: "1",
+      terminal: "tests",
+      cli: "gemini",
+      label: "Gemini CLI",
+      name: "x",
+      version: "1",
+      connectedAt: 0,
+      interrupted: false,
+      hooks: true,
+    };
+    const say = (activity: "working" | "idle") =>
+      reviewer.call("status", { state: "running", workspace: [], clients: [{ ...client, activity }] });
+    await say("working");
+    await reviewer.open(nvim.path("a.txt"), PROPOSED, "tests");
+    await decide();
+    const file = nvim.path("later.txt");
+    await nvim.lua("local path = ... vim.defer_fn(function() vim.fn.writefile({}, path) end, 200)", file);
+    for (const key of "\\a\\r\\a") await nvim.nvim.request("nvim_input", [key]);
+    await waitFor(() => existsSync(file), "a timer, without a request that would wake Neovim");
+    t.equal(
+      await nvim.lua("return vim.api.nvim_get_mode().mode"),
+      "nt",
+      "keys for a later proposal do nothing",
+    );
+    await reviewer.open(nvim.path("b.txt"), PROPOSED, "tests");
+    t.ok(await isIn("b.txt"), "they are no reason to stay");
+    await nvim.input("\\r");
     await reviewer.outcome();
     await reviewer.outcomes();
-    await nvim.waitFor("vim.bo.buftype == 'terminal'", "the terminal");
-  };
-  const client = {
-    id: "1",
-    terminal: "tests",
-    cli: "gemini",
-    label: "Gemini CLI",
-    name: "x",
-    version: "1",
-    connectedAt: 0,
-    interrupted: false,
-    hooks: true,
-  };
-  const say = (activity: "working" | "idle") =>
-    reviewer.call("status", { state: "running", workspace: [], clients: [{ ...client, activity }] });
-  await say("working");
-  await reviewer.open(nvim.path("a.txt"), PROPOSED, "tests");
-  await decide();
-  const file = nvim.path("later.txt");
-  await nvim.lua("local path = ... vim.defer_fn(function() vim.fn.writefile({}, path) end, 200)", file);
-  for (const key of "\\a\\r\\a") await nvim.nvim.request("nvim_input", [key]);
-  await waitFor(() => existsSync(file), "a timer, without a request that would wake Neovim");
-  t.equal(
-    await nvim.lua("return vim.api.nvim_get_mode().mode"),
-    "nt",
-    "keys for a later proposal do nothing",
-  );
-  await reviewer.open(nvim.path("b.txt"), PROPOSED, "tests");
-  t.ok(await isIn("b.txt"), "they are no reason to stay");
-  await nvim.input("\\r");
-  await reviewer.outcome();
-  await reviewer.outcomes();
-  await nvim.input("i");
-  await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "Terminal mode");
-  t.equal(
-    await nvim.lua("return vim.fn.maparg([[\\a]], 'n') .. vim.fn.maparg([[\\r]], 'n')"),
-    "",
-    "the keys are free",
-  );
+    await nvim.input("i");
+    await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "Terminal mode");
+    t.equal(
+      await nvim.lua("return vim.fn.maparg([[\\a]], 'n') .. vim.fn.maparg([[\\r]], 'n')"),
+      "",
+      "the keys are free",
+    );
 
-  await reviewer.open(nvim.path("a.txt"), PROPOSED, "tests");
-  await decide();
-  await reviewer.open(nvim.path("b.txt"), PROPOSED, "others");
-  t.notOk(await isIn("b.txt"), "another CLI proposes");
-  await nvim.input(":GeminiReject<CR>");
-  await reviewer.outcome();
+    await reviewer.open(nvim.path("a.txt"), PROPOSED, "tests");
+    await decide();
+    await reviewer.open(nvim.path("b.txt"), PROPOSED, "others");
+    t.notOk(await isIn("b.txt"), "another CLI proposes");
+    await nvim.input(":GeminiReject<CR>");
+    await reviewer.outcome();
 
-  await reviewer.open(nvim.path("a.txt"), PROPOSED, "tests");
-  await decide();
-  await reviewer.open(nvim.path("b.txt"), PROPOSED, "tests");
-  t.ok(await isIn("b.txt"), "the same turn goes on");
-  await nvim.input(":w<CR>");
-  await reviewer.outcome();
-  await reviewer.outcomes();
-  await nvim.input("k");
-  await reviewer.open(nvim.path("c.txt"), PROPOSED, "tests");
-  t.notOk(await isIn("c.txt"), "a key was pressed");
-  await nvim.input(":GeminiReject<CR>");
-  await reviewer.outcome();
+    await reviewer.open(nvim.path("a.txt"), PROPOSED, "tests");
+    await decide();
+    await reviewer.open(nvim.path("b.txt"), PROPOSED, "tests");
+    t.ok(await isIn("b.txt"), "the same turn goes on");
+    await nvim.input(":w<CR>");
+    await reviewer.outcome();
+    await reviewer.outcomes();
+    await nvim.input("k");
+    await reviewer.open(nvim.path("c.txt"), PROPOSED, "tests");
+    t.notOk(await isIn("c.txt"), "a key was pressed");
+    await nvim.input(":GeminiReject<CR>");
+    await reviewer.outcome();
 
-  await reviewer.open(nvim.path("a.txt"), PROPOSED, "tests");
-  await decide();
-  await say("idle");
-  await reviewer.open(nvim.path("d.txt"), PROPOSED, "tests");
-  t.notOk(await isIn("d.txt"), "the turn has ended");
-});
+    await reviewer.open(nvim.path("a.txt"), PROPOSED, "tests");
+    await decide();
+    await say("idle");
+    await reviewer.open(nvim.path("d.txt"), PROPOSED, "tests");
+    t.notOk(await isIn("d.txt"), "the turn has ended");
+  },
+);
 
-t.test("if the CLI closes the review that has the focus, the focus returns in Normal mode", async (t) => {
+t.test("if the CLI closes the focused review, the focus returns to its window in Normal mode", async (t) => {
   const reviewer = await start(t, TERMINAL);
   const before = await reviewer.layout();
   const id = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
@@ -302,7 +305,7 @@ for (const [name, before, after] of [
   ["the command line", ":", "w<CR>"],
 ] as const)
   t.test(
-    `a CLI that closes its review during ${name} (${before}${after}) leaves the user's file alone`,
+    `a CLI that closes its review during ${name} (${before}${after}) does not change the user's file`,
     async (t) => {
       const reviewer = await start(t, "vim.cmd.edit('b.txt')");
       const { nvim } = reviewer;
@@ -349,7 +352,7 @@ for (const [mode, keys] of [
     ]);
   });
 
-t.test(":GeminiReview goes to the first hunk, and later to the same place", async (t) => {
+t.test(":GeminiReview goes to the first hunk, and later to the last position", async (t) => {
   const lines = Array.from({ length: 300 }, (_, index) => `${index}\n`).join("");
   const reviewer = await start(t, `vim.cmd.edit('b.txt')`);
   const path = reviewer.nvim.path("long.txt");
@@ -364,7 +367,7 @@ t.test(":GeminiReview goes to the first hunk, and later to the same place", asyn
   t.same(await reviewer.layout(), before);
 });
 
-t.test("each proposal shows one notification, which never asks to press ENTER", async (t) => {
+t.test("each proposal shows one message, without a press-enter prompt", async (t) => {
   const reviewer = await start(t, `vim.o.columns = 60 vim.cmd.edit('b.txt')`);
   const params = [1, 2, 3].map((id) => ({
     id,

@@ -15,7 +15,7 @@ async function start(t: Test, file: string, proposed: string, init = "") {
   return { reviewer, nvim: reviewer.nvim, id, winbar };
 }
 
-t.test("undo of a dropped hunk leaves the user's own edit", async (t) => {
+t.test("undo of a dropped hunk keeps the user's own edits", async (t) => {
   for (const [file, proposed, at] of [
     ["one\ntwo\nthree\nfour\n", "one\n2\nthree\nfour\n", "2G"],
     ["one\ntwo\n", "zero\none\ntwo\n", "gg"],
@@ -31,21 +31,21 @@ t.test("undo of a dropped hunk leaves the user's own edit", async (t) => {
   }
 });
 
-t.test("undo without a kept or dropped hunk changes nothing and says so", async (t) => {
+t.test("undo without a kept or dropped hunk changes nothing and shows a message", async (t) => {
   const { nvim } = await start(t, "one\ntwo\n", "one\n2\n");
   await nvim.input("Gomine<Esc>\\u");
   t.equal(await nvim.lua(TEXT), "one\n2\nmine\n");
   t.match(await nvim.messages(), /No kept or dropped hunk to undo/);
 });
 
-t.test("undo of a hunk that was edited since is refused with a message", async (t) => {
+t.test("undo of a hunk that the user has edited is refused with a message", async (t) => {
   const { nvim } = await start(t, "one\ntwo\nthree\n", "one\n2\nthree\n");
   await nvim.input("2G\\d2GAmine<Esc>\\u");
   t.equal(await nvim.lua(TEXT), "one\ntwomine\nthree\n");
   t.match(await nvim.messages(), /was edited afterwards\./);
 });
 
-t.test("hunks at the first and last line, and in an emptied text, can be dropped", async (t) => {
+t.test("hunks at the first and last line, and hunks in an empty text, can be dropped", async (t) => {
   for (const [file, proposed] of [
     ["a\nb\nc\n", "b\nc\n"],
     ["a\nb\nc\n", "a\nb\n"],

@@ -2,7 +2,7 @@ import t, { type Test } from "tap";
 import { Reviewer } from "../support/review.ts";
 
 const FILE = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
-/** Three hunks: a changed line, a removed line, two added lines. */
+/** A text with three hunks: a changed line, a removed line, and two added lines. */
 const PROPOSED = "one\n2\nthree\nfour\nsix\nseven\neight\nnine\n";
 
 async function start(t: Test, options = "", args = ["a.txt"], proposed = PROPOSED) {
@@ -16,26 +16,29 @@ async function start(t: Test, options = "", args = ["a.txt"], proposed = PROPOSE
 const TEXT = `return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), '\\n') .. '\\n'`;
 
 for (const args of [["a.txt"], ["b.txt"]]) {
-  t.test(`dropping and keeping, ${args[0] === "a.txt" ? "file open" : "file not open"}`, async (t) => {
-    const { reviewer, nvim, id, winbar } = await start(t, "", args);
-    t.match(await nvim.lua(`return ${winbar}`), /Proposal for a\.txt · 3 hunks · :w accepts, :q rejects/);
-    t.same(await nvim.lua("return vim.api.nvim_win_get_cursor(0)[1]"), 2, "on the first hunk");
-    await nvim.input("\\k");
-    t.match(await nvim.lua(`return ${winbar}`), /3 hunks, 1 kept/);
-    t.same(await nvim.lua("return vim.api.nvim_win_get_cursor(0)[1]"), 4, "on the next hunk");
-    t.equal(await nvim.lua(TEXT), PROPOSED, "keeping changes no text");
-    await nvim.input("\\d");
-    t.equal(await nvim.lua(TEXT), "one\n2\nthree\nfour\nfive\nsix\nseven\neight\nnine\n");
-    t.match(await nvim.lua(`return ${winbar}`), /2 hunks, 1 kept/);
-    await nvim.input("\\d");
-    t.equal(await nvim.lua(TEXT), FILE.replace("two", "2"));
-    t.match(await nvim.lua(`return ${winbar}`), /1 hunk, 1 kept/);
-    await nvim.input(":w<CR>");
-    t.same(await reviewer.outcome(), {
-      name: "diff_accepted",
-      payload: { id, content: FILE.replace("two", "2") },
-    });
-  });
+  t.test(
+    `hunks can be dropped and kept, ${args[0] === "a.txt" ? "file open" : "file not open"}`,
+    async (t) => {
+      const { reviewer, nvim, id, winbar } = await start(t, "", args);
+      t.match(await nvim.lua(`return ${winbar}`), /Proposal for a\.txt · 3 hunks · :w accepts, :q rejects/);
+      t.same(await nvim.lua("return vim.api.nvim_win_get_cursor(0)[1]"), 2, "on the first hunk");
+      await nvim.input("\\k");
+      t.match(await nvim.lua(`return ${winbar}`), /3 hunks, 1 kept/);
+      t.same(await nvim.lua("return vim.api.nvim_win_get_cursor(0)[1]"), 4, "on the next hunk");
+      t.equal(await nvim.lua(TEXT), PROPOSED, "keeping changes no text");
+      await nvim.input("\\d");
+      t.equal(await nvim.lua(TEXT), "one\n2\nthree\nfour\nfive\nsix\nseven\neight\nnine\n");
+      t.match(await nvim.lua(`return ${winbar}`), /2 hunks, 1 kept/);
+      await nvim.input("\\d");
+      t.equal(await nvim.lua(TEXT), FILE.replace("two", "2"));
+      t.match(await nvim.lua(`return ${winbar}`), /1 hunk, 1 kept/);
+      await nvim.input(":w<CR>");
+      t.same(await reviewer.outcome(), {
+        name: "diff_accepted",
+        payload: { id, content: FILE.replace("two", "2") },
+      });
+    },
+  );
 }
 
 t.test("each kept or dropped hunk can be undone", async (t) => {
@@ -59,7 +62,7 @@ t.test("each kept or dropped hunk can be undone", async (t) => {
   t.equal(await nvim.lua(TEXT), PROPOSED, "there is nothing before the proposal");
 });
 
-t.test("keys go to the next and previous hunk, with a count", async (t) => {
+t.test("keys of a review go to the next and previous hunk, also with a count", async (t) => {
   const { nvim } = await start(t);
   const line = "return vim.api.nvim_win_get_cursor(0)[1]";
   for (const [keys, at] of [
@@ -77,7 +80,7 @@ t.test("keys go to the next and previous hunk, with a count", async (t) => {
   }
 });
 
-t.test("keys can be changed, disabled and mapped by <Plug>", async (t) => {
+t.test("the keys of a review can be changed, disabled and mapped by <Plug>", async (t) => {
   const { nvim } = await start(t, `keys = { drop = 'gX', keep = false }`);
   await nvim.lua(
     `vim.keymap.set('n', 'gK', '<Plug>(gemini-keep)') vim.keymap.set('n', 'gN', '<Plug>(gemini-next)')`,
@@ -92,7 +95,7 @@ t.test("keys can be changed, disabled and mapped by <Plug>", async (t) => {
   }
 });
 
-t.test("default keys do not override keys of Neovim", async (t) => {
+t.test("the default keys of a review do not override keys of Neovim", async (t) => {
   const { nvim } = await start(t);
   const shadowed = await nvim.lua(`
     local keys = vim.tbl_map(function(map) return map.lhs end, vim.api.nvim_buf_get_keymap(0, 'n'))
@@ -106,7 +109,7 @@ t.test("default keys do not override keys of Neovim", async (t) => {
   t.same(shadowed, []);
 });
 
-t.test("do, dp, ]c and [c work as usual", async (t) => {
+t.test("do, dp, ]c and [c work as usual in a review", async (t) => {
   const { reviewer, nvim, id, winbar } = await start(t);
   await nvim.input("gg]cdo");
   t.equal(await nvim.lua(TEXT), PROPOSED.replace("2", "two"));
@@ -150,7 +153,7 @@ t.test("with diff.winbar = false, no winbar is shown", async (t) => {
   t.equal(await nvim.lua(`return ${winbar}`), "");
 });
 
-t.test("an invalid option is reported, and the others apply", async (t) => {
+t.test("an invalid key option is reported, and valid options apply", async (t) => {
   const { nvim } = await start(
     t,
     `layout = 'diagonal', write_accepts = 1, keys = { keep = 3, drop = 'gX', kepe = 'x' }`,
@@ -168,7 +171,7 @@ t.test("an invalid option is reported, and the others apply", async (t) => {
   t.equal(await nvim.lua(TEXT), PROPOSED.replace("2", "two"));
 });
 
-t.test("hunks are those of the current texts", async (t) => {
+t.test("the hunks of a review are computed from the current texts", async (t) => {
   const file = "one\ntwo\nthree\n";
   const reviewer = await Reviewer.start(t, { files: { "a.txt": file, "b.txt": "b\n" }, args: ["a.txt"] });
   const { nvim } = reviewer;

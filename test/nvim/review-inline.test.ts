@@ -27,7 +27,7 @@ async function screen(reviewer: Reviewer): Promise<string> {
 }
 
 for (const args of [["b.txt"], ["a.txt"]]) {
-  t.test(`one window shows what comes and what goes, ${args[0]} open`, async (t) => {
+  t.test(`the inline layout shows added and removed lines in one window, ${args[0]} open`, async (t) => {
     const reviewer = await start(t, "inline", args);
     const { nvim } = reviewer;
     const before = await reviewer.layout();
@@ -54,18 +54,21 @@ for (const args of [["b.txt"], ["a.txt"]]) {
   });
 }
 
-t.test("a long removal is truncated, and a removal at the first line is visible", async (t) => {
-  const reviewer = await start(t, "inline");
-  const { nvim } = reviewer;
-  const lines = Array.from({ length: 500 }, (_, i) => `gone ${i}\n`).join("");
-  await nvim.lua("vim.fn.writefile(vim.split((...), '\\n'), 'long.txt')", lines);
-  await reviewer.open(nvim.path("long.txt"), "kept\n");
-  await reviewer.review();
-  t.match(await screen(reviewer), /gone \d+|more lines/);
-});
+t.test(
+  "in the inline layout, a long removal is truncated, and a removal at the first line is visible",
+  async (t) => {
+    const reviewer = await start(t, "inline");
+    const { nvim } = reviewer;
+    const lines = Array.from({ length: 500 }, (_, i) => `gone ${i}\n`).join("");
+    await nvim.lua("vim.fn.writefile(vim.split((...), '\\n'), 'long.txt')", lines);
+    await reviewer.open(nvim.path("long.txt"), "kept\n");
+    await reviewer.review();
+    t.match(await screen(reviewer), /gone \d+|more lines/);
+  },
+);
 
 for (const layout of ["auto", "inline", "tab", "horizontal"]) {
-  t.test(`a new file is shown alone: ${layout}`, async (t) => {
+  t.test(`a proposal for a new file is shown in one window: ${layout}`, async (t) => {
     const reviewer = await start(t, layout);
     const { nvim } = reviewer;
     const before = await reviewer.layout();
@@ -83,7 +86,7 @@ for (const layout of ["auto", "inline", "tab", "horizontal"]) {
   });
 }
 
-t.test("the winbar shortens the path first, and then leaves out key hints", async (t) => {
+t.test("the winbar of a review shortens the path first, and then leaves out key hints", async (t) => {
   const reviewer = await start(t, "vertical", ["b.txt"], 160);
   const { nvim } = reviewer;
   const path = `${"a-long-folder-name/".repeat(4)}a.txt`;
@@ -123,7 +126,7 @@ t.test("the winbar shortens the path first, and then leaves out key hints", asyn
   t.match([...shown].at(-1), "…/a.txt · :w accepts", "how to accept stays");
 });
 
-t.test("a long removal leaves room for the new lines in a small window", async (t) => {
+t.test("in a small window of the inline layout, a long removal leaves room for new lines", async (t) => {
   const file = Array.from({ length: 60 }, (_, i) => `old ${i + 1}\n`);
   for (const at of [0, 20]) {
     const proposed = [...file.slice(0, at), "new 1\n", "new 2\n", "new 3\n", ...file.slice(at + 15)];
@@ -139,7 +142,7 @@ t.test("a long removal leaves room for the new lines in a small window", async (
   }
 });
 
-t.test("g? shows the configured keys, and closes with the next movement", async (t) => {
+t.test("g? in a review shows the configured keys until the cursor moves", async (t) => {
   const reviewer = await Reviewer.start(t, {
     files: { "a.txt": FILE, "b.txt": "b\n" },
     args: ["b.txt"],

@@ -1,4 +1,4 @@
-/** Tests that opening and ending reviews, and reloading files, do not interrupt the user. */
+/** Tests that the user is not interrupted when reviews open and end and when files are reloaded. */
 import { rmSync, writeFileSync } from "node:fs";
 import t, { type Test } from "tap";
 import { Reviewer } from "../support/review.ts";
@@ -13,7 +13,7 @@ async function start(t: Test, init = "") {
   return {
     reviewer,
     nvim,
-    /** Opens and decides a review, closes another one, and writes a loaded file. */
+    /** Opens and decides a review, closes another review, and writes a loaded file. */
     async interrupt(): Promise<void> {
       await reviewer.open(nvim.path("a.txt"), "proposed\n");
       await nvim.lua("require('gemini-bridge').reject()");
@@ -42,10 +42,10 @@ const INTERRUPTED: [what: string, before: string, after: string, lines: string[]
   ["the unnamed register", "dd", "P", ["one", "two", "three", "four", "five"]],
 ];
 for (const [what, before, after, lines] of INTERRUPTED)
-  t.test(`${what} goes on`, async (t) => {
+  t.test(`${what} continues while reviews open and close`, async (t) => {
     const { nvim, interrupt } = await start(t);
     await nvim.input(before);
-    // After a count or a register, Neovim reads the next key before it answers.
+    // After a count or a register, Neovim reads the next key before it answers requests.
     const { blocking } = await nvim.nvim.mode;
     const interrupted = interrupt();
     if (!blocking) await interrupted;
@@ -55,7 +55,7 @@ for (const [what, before, after, lines] of INTERRUPTED)
     t.notMatch(await nvim.messages(), /E\d+:|stack traceback/);
   });
 
-t.test("a completion menu stays open", async (t) => {
+t.test("a completion menu stays open while reviews open and close", async (t) => {
   const { nvim, interrupt } = await start(t);
   await nvim.input("othr<C-n>");
   await nvim.input("<C-n>");
@@ -65,7 +65,7 @@ t.test("a completion menu stays open", async (t) => {
   t.same(await nvim.lua(menu), before);
 });
 
-t.test("a window that is fixed to its buffer keeps it", async (t) => {
+t.test("a window with 'winfixbuf' keeps its buffer during reviews", async (t) => {
   const { reviewer, nvim } = await start(t);
   await nvim.input(":set winfixbuf<CR>:vsplit<CR>:set winfixbuf<CR>");
   const before = await reviewer.layout();
@@ -76,7 +76,7 @@ t.test("a window that is fixed to its buffer keeps it", async (t) => {
   t.same(await reviewer.layout(), before);
 });
 
-t.test("reviews work in a directory that was deleted", async (t) => {
+t.test("reviews work in a deleted directory", async (t) => {
   const { reviewer, nvim } = await start(t);
   await nvim.lua("vim.fn.mkdir('gone') vim.fn.chdir('gone')");
   rmSync(nvim.path("gone"), { recursive: true });
@@ -86,7 +86,7 @@ t.test("reviews work in a directory that was deleted", async (t) => {
   t.notMatch(await nvim.messages(), /E\d+:|stack traceback/);
 });
 
-/** Returns the numbers of all resources that a review creates. */
+/** Lua that returns the number of each kind of resource that a review creates. */
 const RESOURCES = `
   collectgarbage() collectgarbage()
   local marks = 0
@@ -98,7 +98,7 @@ const RESOURCES = `
     vim.on_key(), vim.fn.undotree(vim.fn.bufnr('c.txt')).seq_last,
   }`;
 
-t.test("sixty reviews and sixty writes leave nothing behind", async (t) => {
+t.test("sixty reviews and sixty writes leave no resources behind", async (t) => {
   const { reviewer, nvim, interrupt } = await start(t);
   await interrupt();
   await reviewer.outcomes();
@@ -115,7 +115,7 @@ t.test("sixty reviews and sixty writes leave nothing behind", async (t) => {
   t.equal(Number(after.at(-1)) - Number(before.at(-1)), 60, "one undo step for each write");
 });
 
-t.test("two hundred pending reviews cost little per key", async (t) => {
+t.test("two hundred pending reviews do not slow down typing", async (t) => {
   const { reviewer, nvim } = await start(t);
   for (let n = 0; n < 200; n++) await reviewer.open(nvim.path(`new-${n}.txt`), `${n}\n`);
   const usage = async () =>

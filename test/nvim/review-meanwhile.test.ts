@@ -13,7 +13,7 @@ async function start(t: Test, layout: string) {
   await reviewer.open(reviewer.nvim.path("a.txt"), "one\n2\n");
   return reviewer;
 }
-/** Returns the content of each window, by tab page. */
+/** Lua that returns the content of each window, by tab page. */
 const TABS = `return vim.tbl_map(function(tab)
   return vim.tbl_map(function(win)
     return vim.fs.basename(vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win)))
@@ -36,7 +36,7 @@ const CHANGES: [name: string, keys: string, after: string[][]][] = [
   ["the proposal split", "PROPOSAL:split<CR>", [["b.txt", "c.txt", "c.txt"]]],
 ];
 for (const end of ["GeminiAccept", "GeminiReject", "CLI"]) {
-  t.test(`after ${end}, nothing of theirs is closed, and nothing of ours stays`, async (t) => {
+  t.test(`after ${end}, the user's windows stay, and no window of the review remains`, async (t) => {
     const reviewer = await Reviewer.start(t, { files: FILES });
     const { nvim } = reviewer;
     for (const [name, keys, after] of CHANGES) {
@@ -80,7 +80,7 @@ for (const end of ["GeminiAccept", "GeminiReject", "CLI"]) {
   });
 }
 
-t.test("sizes that the user changed meanwhile stay", async (t) => {
+t.test("window sizes that the user has changed during a review stay", async (t) => {
   const reviewer = await Reviewer.start(t, { files: FILES, args: ["b.txt", "-O", "c.txt"] });
   const { nvim } = reviewer;
   await nvim.lua(`vim.cmd('botright split | resize 12')`);
@@ -90,20 +90,23 @@ t.test("sizes that the user changed meanwhile stay", async (t) => {
   t.equal(await nvim.lua("return vim.api.nvim_win_get_height(0)"), 20);
 });
 
-t.test("windows of a review that were moved into another review's tab page are recognized", async (t) => {
-  const reviewer = await start(t, "tab");
-  const { nvim } = reviewer;
-  await reviewer.open(nvim.path("c.txt"), "x\n");
-  await nvim.input(":tabonly<CR>");
-  t.same(await reviewer.outcomes(), [], "the user has not seen them");
-  t.same(await reviewer.proposals(), []);
-  for (const [index, file] of ["a.txt", "c.txt"].entries()) {
-    await nvim.input(`:GeminiReview ${file}<CR>:tabclose<CR>`);
-    t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id: index + 1 } });
-  }
-});
+t.test(
+  "windows of a review that were moved into another review's tab page are still recognized",
+  async (t) => {
+    const reviewer = await start(t, "tab");
+    const { nvim } = reviewer;
+    await reviewer.open(nvim.path("c.txt"), "x\n");
+    await nvim.input(":tabonly<CR>");
+    t.same(await reviewer.outcomes(), [], "the user has not seen them");
+    t.same(await reviewer.proposals(), []);
+    for (const [index, file] of ["a.txt", "c.txt"].entries()) {
+      await nvim.input(`:GeminiReview ${file}<CR>:tabclose<CR>`);
+      t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id: index + 1 } });
+    }
+  },
+);
 
-t.test("the review is complete when the host gets its answer", async (t) => {
+t.test("a review is completely shown when the host gets its answer", async (t) => {
   const lines = (word: string) => Array.from({ length: 400 }, (_, i) => `local x${i} = ${word}\n`);
   const original = lines("1");
   const proposed = original.with(300, "local y = 2\n");

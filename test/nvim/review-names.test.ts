@@ -60,7 +60,7 @@ for (const [how, prepare] of [
   ],
 ] as const) {
   for (const layout of ["auto", "tab"]) {
-    t.test(`every name is that of a file, ${how}, layout ${layout}`, async (t) => {
+    t.test(`files with special names can be reviewed, ${how}, layout ${layout}`, async (t) => {
       const init = `require('gemini-bridge').setup({ diff = { layout = '${layout}' } })`;
       const reviewer = await Reviewer.start(t, { files: { "b.txt": "b\n" }, args: ["b.txt"], init });
       const before = await reviewer.layout();

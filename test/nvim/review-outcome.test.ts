@@ -78,7 +78,7 @@ for (const edited of [false, true]) {
   }
 }
 
-t.test(":only in another window rejects", async (t) => {
+t.test(":only in another window rejects a proposal", async (t) => {
   for (const edited of [false, true]) {
     const { reviewer, id } = await start(t, "", edited);
     await reviewer.nvim.input(":new<CR>:only<CR>");
@@ -88,7 +88,7 @@ t.test(":only in another window rejects", async (t) => {
   }
 });
 
-t.test("closing the tab page rejects", async (t) => {
+t.test("closing the tab page rejects a proposal", async (t) => {
   const { reviewer, id } = await start(t);
   await reviewer.nvim.input(":tab split<CR>:tabfirst<CR>");
   await reviewer.nvim.input(":tabclose<CR>");
@@ -97,7 +97,7 @@ t.test("closing the tab page rejects", async (t) => {
   t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id } });
 });
 
-t.test("a split of the proposal keeps the review open until the last window goes", async (t) => {
+t.test("a review stays open until the last window of the proposal is closed", async (t) => {
   const { reviewer, id } = await start(t);
   await reviewer.nvim.input(":split<CR>:q<CR>");
   t.same(await reviewer.outcomes(), []);
@@ -105,7 +105,7 @@ t.test("a split of the proposal keeps the review open until the last window goes
   t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id } });
 });
 
-t.test("a proposal in the only window of Neovim is decided, and Neovim goes on", async (t) => {
+t.test("a proposal in the only window of Neovim can be decided, and Neovim does not exit", async (t) => {
   const reviewer = await prepare(t, "");
   for (const keys of [":q<CR>", ":q!<CR>", "ZQ", ":GeminiReject<CR>", ":wq<CR>", "ZZ", ":GeminiAccept<CR>"]) {
     const { id } = await propose(reviewer, false);
@@ -122,7 +122,7 @@ t.test("a proposal in the only window of Neovim is decided, and Neovim goes on",
   }
 });
 
-t.test("write_accepts = false makes :w refuse", async (t) => {
+t.test("with write_accepts = false, :w in a proposal is refused", async (t) => {
   const reviewer = await prepare(t, `require('gemini-bridge').setup({ diff = { write_accepts = false } })`);
   for (const edited of [false, true]) {
     for (const keys of [":w<CR>", ":wq<CR>", ":x<CR>", "ZZ", ":update<CR>"]) {
@@ -138,10 +138,10 @@ t.test("write_accepts = false makes :w refuse", async (t) => {
   }
 });
 
-t.test("quitting Neovim is not blocked and decides nothing", async (t) => {
+t.test("a pending review does not prevent quitting Neovim, and stays undecided", async (t) => {
   for (const keys of [":qall<CR>", ":qa!<CR>", ":wqall<CR>", ":xall<CR>", ":confirm qall<CR>"]) {
     for (const edited of [false, true]) {
-      t.test(`${keys} decides${edited ? " after an edit" : ""}`, async (t) => {
+      t.test(`${keys} decides a review${edited ? " after an edit" : ""}`, async (t) => {
         const { reviewer } = await start(t, "", edited);
         reviewer.nvim.nvim.notify("nvim_input", [keys]);
         t.same(await reviewer.nvim.exited, { code: 0, signal: null });
@@ -151,7 +151,7 @@ t.test("quitting Neovim is not blocked and decides nothing", async (t) => {
   }
 });
 
-t.test("a :qall that another buffer prevents does not change the review", async (t) => {
+t.test("a :qall that a modified buffer prevents does not change a review", async (t) => {
   const { reviewer, id, content } = await start(t, "", true);
   await reviewer.nvim.lua(`vim.bo[vim.fn.bufnr('b.txt')].modified = true`);
   await reviewer.nvim.input(":qall<CR>");
@@ -166,7 +166,7 @@ t.test("closeDiff returns the text of the proposal, only once", async (t) => {
     const { reviewer, id, before } = await start(t, "", true);
     t.equal(await reviewer.close(id, reason), "one\n2\nthree\n");
     const { buffers, ...rest } = before;
-    const kept = reason === "cli" ? [] : [4]; // a CLI that closes the review has the text
+    const kept = reason === "cli" ? [] : [4]; // a CLI that closes the review gets the text
     t.same(await reviewer.layout(), { ...rest, buffers: [...z.array(z.int()).parse(buffers), ...kept] });
     t.same(await reviewer.outcomes(), []);
     await t.rejects(reviewer.close(id), { message: "this review is closed already" });
@@ -183,14 +183,14 @@ t.test("stopping the bridge closes reviews without an outcome", async (t) => {
   t.match(before, layout);
 });
 
-t.test("keys typed after a decision do not change it", async (t) => {
+t.test("keys typed after a decision do not change the decision", async (t) => {
   const { reviewer, id } = await start(t);
   await reviewer.nvim.input(":w<CR>ggdGifoo<Esc>:q<CR>");
   t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: PROPOSED } });
   t.same(await reviewer.outcomes(), []);
 });
 
-t.test("each outcome fires its event", async (t) => {
+t.test("each outcome of a review fires its event", async (t) => {
   const init = `_G.fired = {}
   vim.api.nvim_create_autocmd('User', { pattern = 'GeminiDiff*', callback = function(args)
     table.insert(fired, { args.match, args.data.id, vim.fs.basename(args.data.filePath), args.data.client })

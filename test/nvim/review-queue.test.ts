@@ -7,7 +7,7 @@ async function start(t: Test, init = "") {
   const reviewer = await Reviewer.start(t, { files: FILES, args: ["other.txt"], init });
   return { reviewer, nvim: reviewer.nvim, path: (name: string) => reviewer.nvim.path(name) };
 }
-/** Answers each vim.ui.select with the item that has this text, and records the questions. */
+/** Lua that answers each vim.ui.select with the item that has the given text, and records the questions. */
 const SELECT = `
 _G.asked = {}
 vim.ui.select = function(items, opts, choose)
@@ -51,7 +51,7 @@ t.test("reviews are shown one at a time, and none is lost", async (t) => {
   t.same(await reviewer.layout(), before);
 });
 
-t.test("a review that waits can be decided, closed and replaced", async (t) => {
+t.test("a review that is not shown yet can be decided, closed and replaced", async (t) => {
   const { reviewer, nvim, path } = await start(t);
   const first = await reviewer.open(path("a.txt"), "first\n");
   const second = await reviewer.open(path("b.txt"), "second\n");
@@ -92,7 +92,7 @@ t.test('with layout = "tab", each review has its own tab page, and none waits', 
   t.same(await reviewer.layout(), before);
 });
 
-t.test("with several reviews, the current window decides, else the user chooses", async (t) => {
+t.test("with several reviews, a command applies to the current window, or else asks the user", async (t) => {
   const { reviewer, nvim, path } = await start(t, SELECT);
   const a = await reviewer.open(path("a.txt"), "new a\n", "one");
   const b = await reviewer.open(path("b.txt"), "new b\n", "two");
@@ -161,7 +161,7 @@ t.test("a new proposal for the same file replaces the text of the review", async
   t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: "second\r\n" } });
 });
 
-t.test("a text that comes while the user types is an undo step of its own", async (t) => {
+t.test("a replaced text of a proposal is a separate undo step while the user types", async (t) => {
   const { reviewer, nvim, path } = await start(t);
   const lines = "return vim.api.nvim_buf_get_lines(0, 0, -1, true)";
   const id = await reviewer.open(path("a.txt"), "first\n");
@@ -174,19 +174,22 @@ t.test("a text that comes while the user types is an undo step of its own", asyn
   t.same(await nvim.lua(lines), ["first"]);
 });
 
-t.test("edits that the CLI has replaced are kept when the review ends without a decision", async (t) => {
-  const { reviewer, nvim, path } = await start(t);
-  const id = await reviewer.open(path("a.txt"), "first\n");
-  await reviewer.review();
-  await nvim.input("Aedited");
-  await reviewer.show({ id, filePath: path("a.txt"), newContent: "second\n", client: "x", label: "x" });
-  await nvim.input("<Esc>");
-  await reviewer.close(id);
-  await nvim.waitFor(async () => /Your edits are kept/.test(await nvim.messages()), "the message");
-  const command = /:edit \S+/.exec(await nvim.messages())?.[0];
-  await nvim.input(`${command}<CR>`);
-  t.same(await nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)"), ["firstedited"]);
-});
+t.test(
+  "edits in a proposal that the CLI has replaced are kept if the review ends without a decision",
+  async (t) => {
+    const { reviewer, nvim, path } = await start(t);
+    const id = await reviewer.open(path("a.txt"), "first\n");
+    await reviewer.review();
+    await nvim.input("Aedited");
+    await reviewer.show({ id, filePath: path("a.txt"), newContent: "second\n", client: "x", label: "x" });
+    await nvim.input("<Esc>");
+    await reviewer.close(id);
+    await nvim.waitFor(async () => /Your edits are kept/.test(await nvim.messages()), "the message");
+    const command = /:edit \S+/.exec(await nvim.messages())?.[0];
+    await nvim.input(`${command}<CR>`);
+    t.same(await nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)"), ["firstedited"]);
+  },
+);
 
 t.test("when a CLI disconnects, only its reviews close", async (t) => {
   const { reviewer, nvim, path } = await start(t);
@@ -198,7 +201,7 @@ t.test("when a CLI disconnects, only its reviews close", async (t) => {
   t.match(await nvim.messages(), /Gemini CLI is gone: the review of a\.txt was closed/);
 });
 
-t.test("openDiff succeeds where no window can be opened, and shows the review afterwards", async (t) => {
+t.test("openDiff succeeds while no window can be opened, and the review is shown later", async (t) => {
   const { reviewer, nvim, path } = await start(t);
   await nvim.input("q:");
   await reviewer.open(path("a.txt"), "x\n");
@@ -209,7 +212,7 @@ t.test("openDiff succeeds where no window can be opened, and shows the review af
   t.equal(await nvim.lua("return vim.b.gemini_diff.filePath"), path("a.txt"));
 });
 
-t.test("another buffer in the window of the proposal parks the review", async (t) => {
+t.test("showing another buffer in the proposal's window keeps the review pending", async (t) => {
   const { reviewer, nvim, path } = await start(t);
   const id = await reviewer.open(path("a.txt"), "x\n");
   await reviewer.review();

@@ -1,8 +1,8 @@
-/** Tests reviews that end in several ways at the same time: exactly one outcome applies. */
+/** Tests reviews that end in several ways at the same time. Each review must have exactly one outcome. */
 import t, { type Test } from "tap";
 import { startBridge } from "../support/bridge.ts";
 
-/** Runs Lua in the tick in which the host's call of this name arrives, before it is carried out. */
+/** Runs Lua in the tick in which a call of the host arrives, just before the call is carried out. */
 const before = (call: string, code: string) => `
   local rpc = require('gemini-bridge.host.rpc')
   local carry_out = rpc.call
@@ -24,7 +24,7 @@ async function start(t: Test) {
   return { bridge, nvim: bridge.nvim, client, path };
 }
 
-t.test("a replacement that is refused leaves the review and its record as they were", async (t) => {
+t.test("a refused replacement of the text changes neither the review nor its record", async (t) => {
   const { nvim, client, path } = await start(t);
   await nvim.lua(before("diff_open", "return { error = 'not now' }"));
   const refused = await client.openDiff(path, "three\n");
@@ -34,7 +34,7 @@ t.test("a replacement that is refused leaves the review and its record as they w
   t.same(await client.waitForNotification("ide/diffAccepted"), { filePath: path, content: "two\n" });
 });
 
-t.test("if a replacement fails, the earlier text is accepted", async (t) => {
+t.test("if replacing the text fails, accepting uses the earlier text", async (t) => {
   const { nvim, client, path } = await start(t);
   await nvim.lua(`for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     if vim.b[buf].gemini_diff then vim.bo[buf].modifiable = false end
@@ -82,7 +82,7 @@ t.test("an acceptance arrives even if the CLI closes the review at the same time
 });
 
 t.test(
-  "an acceptance arrives even if a new text comes at the same time, which opens a new review",
+  "an acceptance arrives even if a new text comes at the same time, and the new text opens a new review",
   async (t) => {
     const { nvim, client, path } = await start(t);
     await nvim.lua(before("diff_open", ACCEPT));
@@ -97,7 +97,7 @@ t.test(
 );
 
 t.test(
-  "a client that leaves: what the user decided by then is lost, and said; later there is nothing",
+  "if a client disconnects during an acceptance, the accepted text is kept, and a message names it",
   async (t) => {
     const { bridge, nvim, client, path } = await start(t);
     await client.openDiff(nvim.path("b.txt"), "b\n");
@@ -118,7 +118,7 @@ t.test(
     t.match(await nvim.messages(), /a\.txt that you accepted is kept: :edit gemini:\/\/kept\/1\/a\.txt/);
     await nvim.waitFor("#require('gemini-bridge.bridge.memory').get().diffs == 0", "the records to go");
 
-    // Reports about an ended review are ignored.
+    // Later reports about an ended review are ignored.
     await nvim.command("messages clear");
     await nvim.lua(
       "require('gemini-bridge.bridge.channel').notify('diff_accepted', { id = 2, content = 'b' })",

@@ -15,7 +15,7 @@ async function start(t: Test, init = "", args = ["a.txt"]) {
   return { reviewer, nvim: reviewer.nvim, path: reviewer.nvim.path("a.txt") };
 }
 
-/** Starts the bridge and a CLI, and accepts a proposal for a file. */
+/** Starts the bridge and a CLI, and accepts a proposal. */
 async function startWithCli(t: Test, init = "", name = "a.txt") {
   const bridge = await startBridge(t, { files: FILES, args: [name], init });
   const { nvim } = bridge;
@@ -33,7 +33,7 @@ async function startWithCli(t: Test, init = "", name = "a.txt") {
   };
 }
 
-/** Writes a file like the CLI: truncates it first, and writes the text in pieces. */
+/** Writes a file as the CLI does: truncates the file first, and writes the text in pieces. */
 function write(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, "");
@@ -41,53 +41,59 @@ function write(path: string, text: string): void {
 }
 
 for (const init of ["", "vim.o.autoread = false", "vim.o.undoreload = 1", "vim.o.hidden = false"]) {
-  t.test(`the buffer follows the write after the accept, ${init || "no options"}`, async (t) => {
-    const { nvim, path, accept } = await startWithCli(t, init);
-    await nvim.input("G");
-    for (const [wait, text] of [
-      [0, "one\n2\nthree\n"],
-      [1000, "one\n2 and more\nthree\n"],
-    ] as const) {
-      await accept();
-      await delay(wait); // delays the CLI's write on purpose
-      const before = await nvim.lua(
-        "return { vim.o.undoreload, vim.o.autoread, vim.fn.undotree().seq_last }",
-      );
-      write(path, text);
-      await nvim.waitFor(`${TEXT} == ${JSON.stringify(text.trim())}`, "the new text", 1000);
-      t.same(
-        await nvim.lua("return { vim.o.undoreload, vim.o.autoread, vim.fn.undotree().seq_last - 1 }"),
-        before,
-        "one undo step",
-      );
-      t.same(await nvim.lua("return vim.api.nvim_win_get_cursor(0)"), [3, 0], "cursor kept");
-      t.equal(await nvim.lua("return vim.bo.modified"), false);
-      t.equal((await nvim.nvim.mode).blocking, false, "no prompt");
-    }
-    await nvim.input("uu");
-    t.equal(await nvim.lua(`return ${TEXT}`), "one\ntwo\nthree", "the old texts are one undo away each");
-  });
+  t.test(
+    `the buffer is reloaded after the CLI has written the accepted text, ${init || "no options"}`,
+    async (t) => {
+      const { nvim, path, accept } = await startWithCli(t, init);
+      await nvim.input("G");
+      for (const [wait, text] of [
+        [0, "one\n2\nthree\n"],
+        [1000, "one\n2 and more\nthree\n"],
+      ] as const) {
+        await accept();
+        await delay(wait); // simulates a slow CLI
+        const before = await nvim.lua(
+          "return { vim.o.undoreload, vim.o.autoread, vim.fn.undotree().seq_last }",
+        );
+        write(path, text);
+        await nvim.waitFor(`${TEXT} == ${JSON.stringify(text.trim())}`, "the new text", 1000);
+        t.same(
+          await nvim.lua("return { vim.o.undoreload, vim.o.autoread, vim.fn.undotree().seq_last - 1 }"),
+          before,
+          "one undo step",
+        );
+        t.same(await nvim.lua("return vim.api.nvim_win_get_cursor(0)"), [3, 0], "cursor kept");
+        t.equal(await nvim.lua("return vim.bo.modified"), false);
+        t.equal((await nvim.nvim.mode).blocking, false, "no prompt");
+      }
+      await nvim.input("uu");
+      t.equal(await nvim.lua(`return ${TEXT}`), "one\ntwo\nthree", "the old texts are one undo away each");
+    },
+  );
 }
 
-t.test("a buffer in another window, hidden, or edited in Insert mode elsewhere follows, too", async (t) => {
-  const { nvim, path, accept } = await startWithCli(t);
-  await accept();
-  for (const [number, keys] of [
-    ":split b.txt<CR>",
-    ":only | edit b.txt<CR>",
-    ":tabedit b.txt<CR>",
-    ":tabonly | edit b.txt<CR>ityping",
-  ].entries()) {
-    await nvim.input(keys);
-    const mode = await nvim.nvim.mode;
-    write(path, `write ${number}\n`);
-    await nvim.waitFor(`${TEXT} == 'write ${number}'`, "the new text", 1000);
-    t.same(await nvim.nvim.mode, mode);
-  }
-});
+t.test(
+  "a reviewed file is also reloaded if its buffer is hidden or the user is in Insert mode elsewhere",
+  async (t) => {
+    const { nvim, path, accept } = await startWithCli(t);
+    await accept();
+    for (const [number, keys] of [
+      ":split b.txt<CR>",
+      ":only | edit b.txt<CR>",
+      ":tabedit b.txt<CR>",
+      ":tabonly | edit b.txt<CR>ityping",
+    ].entries()) {
+      await nvim.input(keys);
+      const mode = await nvim.nvim.mode;
+      write(path, `write ${number}\n`);
+      await nvim.waitFor(`${TEXT} == 'write ${number}'`, "the new text", 1000);
+      t.same(await nvim.nvim.mode, mode);
+    }
+  },
+);
 
 t.test(
-  "a file that was reviewed is followed when it is written again, or replaced, without asking",
+  "a reviewed file is reloaded without a question each time when it is written or replaced",
   async (t) => {
     const { bridge, nvim, path, accept } = await startWithCli(t);
     await accept();
@@ -104,7 +110,7 @@ t.test(
   },
 );
 
-t.test("a file that no agent has touched is left to Neovim", async (t) => {
+t.test("the plugin does not reload a file that no agent has changed", async (t) => {
   const { nvim, path, accept } = await startWithCli(t, "vim.o.autoread = false");
   await accept(nvim.path("b.txt"));
   write(path, "by somebody else\n");
@@ -117,7 +123,7 @@ t.test("a file that no agent has touched is left to Neovim", async (t) => {
 t.test("a file that an agent changes without a review is reloaded after each tool", async (t) => {
   const { bridge, nvim } = await startWithCli(t);
   const agent = new HookedAgent(bridge);
-  // Both texts have the same list of changes.
+  // The list of changes is the same for both texts.
   for (const text of ["one\nTWO\nthree", "one\n2nd\nthree"]) {
     await agent.write("a.txt", `${text}\n`);
     await nvim.waitFor(`${TEXT} == ${JSON.stringify(text)}`, "the new text", 1000);
@@ -171,7 +177,7 @@ t.test("accepting is refused with advice if the file has unsaved changes", async
   }
 });
 
-t.test("unsaved changes that were made after the proposal prevent accepting", async (t) => {
+t.test("unsaved changes that were made after the proposal prevent accepting the proposal", async (t) => {
   const { reviewer, nvim, path } = await start(t);
   await reviewer.open(path, PROPOSED);
   await nvim.input("Amine<Esc>:GeminiAccept<CR>");
@@ -181,7 +187,7 @@ t.test("unsaved changes that were made after the proposal prevent accepting", as
 });
 
 for (const keys of [":GeminiAccept!<CR>", "<C-w>w:w!<CR>"]) {
-  t.test(`${keys} gives unsaved changes up, one undo away`, async (t) => {
+  t.test(`${keys} replaces unsaved changes, and one undo restores them`, async (t) => {
     const { reviewer, nvim, path } = await start(t);
     await nvim.input("Amine<Esc>");
     const id = await reviewer.open(path, PROPOSED);
@@ -208,7 +214,7 @@ t.test("text typed after :GeminiAccept! is not discarded", async (t) => {
   t.equal(await nvim.lua(`return ${TEXT}`), "oneminemore\ntwo\nthree");
 });
 
-t.test("watching costs nothing while nothing happens", async (t) => {
+t.test("watching files costs nothing while no file changes", async (t) => {
   const { reviewer, nvim, path } = await start(t);
   await reviewer.open(path, PROPOSED);
   await nvim.lua("vim.wait(100)");
@@ -219,7 +225,7 @@ t.test("watching costs nothing while nothing happens", async (t) => {
       ),
     );
   const before = await usage();
-  await delay(1000); // idle on purpose
+  await delay(1000); // the test measures an idle Neovim
   const spent = (await usage()) - before;
   t.ok(spent < 10_000, `${spent} us of processor time in an idle second`);
 });

@@ -1,4 +1,4 @@
-/** Compares windows before and after reviews, in many arrangements of windows and in each layout of reviews. */
+/** Compares the windows before and after a review, for many arrangements of windows and for each layout of reviews. */
 import t from "tap";
 import { Reviewer } from "../support/review.ts";
 
@@ -7,7 +7,7 @@ const lines = (count: number, word = "line") =>
 const FILES = { "a.txt": lines(100), "b.txt": lines(80, "b"), "c.txt": lines(60, "c"), "d/a.txt": "x\n" };
 const PROPOSED = lines(100).replace("line 50\n", "line fifty\n").replace("line 3\n", "");
 
-/** Lua that arranges the windows, by name of the scene. */
+/** Lua that arranges the windows, by the name of the arrangement. */
 const SCENES: Record<string, string> = {
   "one empty window": "",
   "the file alone": `vim.cmd.edit('a.txt') vim.api.nvim_win_set_cursor(0, { 60, 3 }) vim.cmd('normal! zt')`,
@@ -71,7 +71,7 @@ const FOCUS = `return {
 }`;
 
 for (const [name, scene] of Object.entries(SCENES)) {
-  t.test(`in a scene with ${name}, all is as before after each review`, async (t) => {
+  t.test(`with ${name}, all windows are as before after each review`, async (t) => {
     const reviewer = await Reviewer.start(t, { files: FILES });
     const { nvim } = reviewer;
     await nvim.lua(`${scene}\nvim.cmd.redraw()`);
@@ -91,7 +91,7 @@ for (const [name, scene] of Object.entries(SCENES)) {
         t.equal((await reviewer.proposals()).length, 1, "the proposal is shown");
         await end(reviewer, id);
         await reviewer.outcomes();
-        // A decision inside a proposal returns to a terminal in Normal mode.
+        // After a decision inside a proposal, the focus returns to a terminal in Normal mode.
         const isLedBack = how === "accepted in the proposal" && wasIn === "t";
         const expected = { ...before, mode: isLedBack ? "nt" : wasIn };
         t.same(await reviewer.layout(), expected, `all is as before: ${layout}, ${how}`);

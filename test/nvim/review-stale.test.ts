@@ -1,4 +1,4 @@
-/** Tests changes of a file during its review, with a real host. */
+/** Tests how changes of a file affect its review, with a real host. */
 import { execFileSync } from "node:child_process";
 import {
   appendFileSync,
@@ -46,7 +46,7 @@ async function start(t: Test, args = ["a.txt"], file = "a.txt") {
   };
 }
 
-/** Writes a file like the CLI: truncates it first, and writes the text in pieces. */
+/** Writes a file as the CLI does: truncates the file first, and writes the text in pieces. */
 function write(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, "");
@@ -55,7 +55,7 @@ function write(path: string, text: string): void {
 
 for (const args of [["a.txt"], ["b.txt"]]) {
   const how = args[0] === "a.txt" ? "open" : "not open";
-  t.test(`a file that changes on disk makes its proposal stale until it is as before, ${how}`, async (t) => {
+  t.test(`a proposal is stale while its file differs from before on disk, ${how}`, async (t) => {
     const { nvim, path, client, open, isStale } = await start(t, args);
     await open();
     t.notMatch(await nvim.lua(`return ${WINBAR}`), /stale/);
@@ -80,7 +80,7 @@ for (const args of [["a.txt"], ["b.txt"]]) {
     t.same(await client.waitForNotification("ide/diffAccepted"), { filePath: path, content: PROPOSED });
   });
 
-  t.test(`a file that holds the proposal closes the review, ${how}`, async (t) => {
+  t.test(`a review closes when the file contains the proposed text, ${how}`, async (t) => {
     const { nvim, path, client, open, isClosed } = await start(t, args);
     for (const [name, bytes] of [
       ["as it is", PROPOSED],
@@ -100,7 +100,7 @@ for (const args of [["a.txt"], ["b.txt"]]) {
   });
 }
 
-t.test("a file that contains the edited proposal closes the review", async (t) => {
+t.test("a review closes when the file contains the edited proposal", async (t) => {
   const { nvim, path, open, isClosed } = await start(t, ["b.txt"]);
   await open();
   await nvim.command("GeminiReview");
@@ -109,7 +109,7 @@ t.test("a file that contains the edited proposal closes the review", async (t) =
   await isClosed();
 });
 
-t.test("edits that the CLI drops come back as a new review", async (t) => {
+t.test("edits in a proposal that the CLI does not write open a new review", async (t) => {
   const { nvim, path, client, open, isClosed } = await start(t, ["b.txt"]);
   for (const decide of ["GeminiReject", "GeminiAccept"]) {
     writeFileSync(path, "1\n");
@@ -131,7 +131,7 @@ t.test("edits that the CLI drops come back as a new review", async (t) => {
   );
 });
 
-t.test("a new file that appears with the proposed text closes the review", async (t) => {
+t.test("a review of a new file closes when the file appears with the proposed text", async (t) => {
   const { nvim, path, open, isClosed } = await start(t, ["a.txt"], "x/y/new.txt");
   await open();
   mkdirSync(nvim.path("x"));
@@ -172,27 +172,30 @@ t.test("an immediate edit of a long text makes the review stale", async (t) => {
   await isStale(true);
 });
 
-t.test("after a crash of the host, changes of file and buffer are still detected", async (t) => {
-  const { bridge, nvim, path, client, open, isStale, isClosed } = await start(t);
-  await open();
-  await nvim.waitFor(
-    "require('gemini-bridge.bridge.memory').get().diffs[1].baseline ~= nil",
-    "the host to have said what a later one needs",
-  );
-  const first = await bridge.crash();
-  write(path, "four\n");
-  await bridge.nextHost(first);
-  await isStale(true);
-  write(path, FILES["a.txt"]);
-  await isStale(false);
-  const second = await bridge.crash();
-  write(path, PROPOSED);
-  await bridge.nextHost(second);
-  await isClosed();
-  t.same(client.received["ide/diffAccepted"], []);
-});
+t.test(
+  "after a crash of the host, changes of the reviewed file and its buffer are still detected",
+  async (t) => {
+    const { bridge, nvim, path, client, open, isStale, isClosed } = await start(t);
+    await open();
+    await nvim.waitFor(
+      "require('gemini-bridge.bridge.memory').get().diffs[1].baseline ~= nil",
+      "the host to have said what a later one needs",
+    );
+    const first = await bridge.crash();
+    write(path, "four\n");
+    await bridge.nextHost(first);
+    await isStale(true);
+    write(path, FILES["a.txt"]);
+    await isStale(false);
+    const second = await bridge.crash();
+    write(path, PROPOSED);
+    await bridge.nextHost(second);
+    await isClosed();
+    t.same(client.received["ide/diffAccepted"], []);
+  },
+);
 
-t.test("a replaced text is compared with the current file", async (t) => {
+t.test("a replaced proposal is compared with the current file", async (t) => {
   const { path, client, open, isStale } = await start(t, ["b.txt"]);
   await open();
   write(path, "four\n");
@@ -203,7 +206,7 @@ t.test("a replaced text is compared with the current file", async (t) => {
   await isStale(true);
 });
 
-t.test("a link, FIFO or device in place of the file makes the review stale", async (t) => {
+t.test("a link, FIFO or device in place of the reviewed file makes the review stale", async (t) => {
   const { bridge, nvim, path, open, isStale, isClosed } = await start(t, ["b.txt"]);
   await open();
   for (const replace of [
@@ -218,7 +221,7 @@ t.test("a link, FIFO or device in place of the file makes the review stale", asy
     renameSync(nvim.path("new"), path);
     await isStale(false);
   }
-  // The target of a link is watched, too.
+  // The target of a link is also watched.
   mkdirSync(nvim.path("elsewhere"));
   writeFileSync(nvim.path("elsewhere/c.txt"), "");
   rmSync(path);
@@ -229,7 +232,7 @@ t.test("a link, FIFO or device in place of the file makes the review stale", asy
   t.equal(bridge.files().length, 1, "and the host lives");
 });
 
-t.test("a write that the host has not seen yet makes the proposal stale", async (t) => {
+t.test("a write that the host has not noticed yet makes the proposal stale", async (t) => {
   for (const args of [["a.txt"], ["b.txt"]]) {
     const { nvim, path, open } = await start(t, args);
     await open();
@@ -260,7 +263,7 @@ t.test("a file that was written with the same text is not stale", async (t) => {
   }
 });
 
-t.test("changes that auto-save has written make the proposal stale", async (t) => {
+t.test("changes of the file that auto-save has written make the proposal stale", async (t) => {
   const { nvim, path, open } = await start(t);
   await nvim.command("autocmd TextChanged,InsertLeave * silent! write");
   await open();

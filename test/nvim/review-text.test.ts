@@ -37,7 +37,7 @@ const FILES: Record<string, string> = {
   "binary.bin": "\0\xff\r\n\n",
 };
 
-t.test("every text comes back as it came", async (t) => {
+t.test("accepted texts equal the proposed texts", async (t) => {
   const reviewer = await Reviewer.start(t, { files: FILES });
   for (const file of [...Object.keys(FILES), "new.txt", "not/there/yet.txt"]) {
     for (const loaded of [false, true]) {
@@ -61,7 +61,7 @@ t.test("every text comes back as it came", async (t) => {
   }
 });
 
-t.test("any text is returned byte for byte, even if it replaces another one", async (t) => {
+t.test("any proposal is returned byte for byte, even if it has replaced an earlier proposal", async (t) => {
   const reviewer = await Reviewer.start(t, { files: FILES });
   const unit = fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom("\n", "\r", "\r\n", "\0", "\ufeff", "a", " ", "\t", "\u2028") },
@@ -82,7 +82,7 @@ t.test("any text is returned byte for byte, even if it replaces another one", as
   );
 });
 
-t.test("large texts are returned byte for byte", async (t) => {
+t.test("large proposals are returned byte for byte", async (t) => {
   const reviewer = await Reviewer.start(t, { files: FILES });
   const large = {
     "a line of 1 MB": `${"xy".repeat(500_000)}\nend\n`,
@@ -106,7 +106,7 @@ const EDITED: [name: string, proposed: string, keys: string, accepted: string][]
   ["one empty line left", "a\nb\n", "ggdGo<Esc>kdd", "\n"],
   ["a text over nothing", "", "ihello<Esc>", "hello\n"],
 ];
-t.test("an edited proposal is accepted with its format", async (t) => {
+t.test("an edited proposal keeps its line endings and encoding", async (t) => {
   const reviewer = await Reviewer.start(t, { files: FILES, init: "vim.o.fixeol = true" });
   for (const [name, proposed, keys, accepted] of EDITED) {
     const id = await reviewer.open(reviewer.nvim.path("lf.txt"), proposed);
@@ -129,7 +129,7 @@ t.test("an emptied proposal stays open, and the user is told", async (t) => {
   }
 });
 
-/** Returns the highlights of Neovim's diff mode for each line in both windows. */
+/** Lua that returns the highlights of Neovim's diff mode for each line in both windows. */
 const HIGHLIGHTED = `
 local lines = {}
 for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
@@ -151,7 +151,7 @@ const SHOWN: [name: string, file: string, proposed: string, lines: string[]][] =
   ["no BOM any more", "bom.txt", "one\n", []],
   ["nothing", "lf.txt", "one\ntwo\n", []],
 ];
-t.test("only what differs is shown", async (t) => {
+t.test("a review highlights only text that differs", async (t) => {
   const reviewer = await Reviewer.start(t, { files: FILES });
   for (const [name, file, proposed, lines] of SHOWN) {
     for (const loaded of [false, true]) {

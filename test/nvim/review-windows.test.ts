@@ -1,4 +1,4 @@
-/** Tests actions on windows and sessions while a review is shown. */
+/** Tests actions of the user on windows and sessions while a review is shown. */
 import t, { type Test } from "tap";
 import { Reviewer } from "../support/review.ts";
 
@@ -38,7 +38,7 @@ for (const keys of [
   });
 
 for (const keys of [":split<CR>", ":vsplit<CR>", ":tab split<CR>"])
-  t.test(`${keys} of the file's window is no part of the comparison`, async (t) => {
+  t.test(`a window that ${keys} makes from the file's window does not join the comparison`, async (t) => {
     const { reviewer, nvim } = await start(t);
     await nvim.input(keys);
     t.same(
@@ -121,7 +121,7 @@ t.test("the command line keeps its height if the user has maximized a window", a
   t.same(await nvim.lua("return { vim.o.cmdheight, #vim.api.nvim_list_wins() }"), [1, 1]);
 });
 
-t.test("a proposal whose first window was closed continues in the other one", async (t) => {
+t.test("a proposal whose first window was closed continues in the other window", async (t) => {
   const reviewer = await Reviewer.start(t, { files: FILES, args: ["a.txt"] });
   const { nvim } = reviewer;
   await reviewer.open(nvim.path("a.txt"), "1\ntwo\n");

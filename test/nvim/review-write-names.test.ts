@@ -6,7 +6,7 @@ const MODIFIED = `return vim.iter(vim.api.nvim_list_bufs()):any(function(buf)
   return vim.b[buf].gemini_diff ~= nil and vim.bo[buf].modified
 end)`;
 
-/** Keys that accept by writing, with the resulting text. */
+/** Keys that accept a proposal by writing, with the resulting text. */
 const ACCEPTS: [keys: string, map?: string, content?: (content: string) => string][] = [
   ["<C-s>", `vim.keymap.set({ 'i', 'n' }, '<C-s>', '<Esc><Cmd>w<CR>')`],
   ["A<C-s>", `vim.keymap.set({ 'i', 'n' }, '<C-s>', '<Esc><Cmd>w<CR>')`],
@@ -26,7 +26,7 @@ const ACCEPTS: [keys: string, map?: string, content?: (content: string) => strin
   [":file other.txt<CR>:w<CR>"],
 ];
 for (const [keys, map, content] of ACCEPTS) {
-  t.test(`${keys} accepts${map ? `, ${map}` : ""}`, async (t) => {
+  t.test(`${keys} accepts a proposal${map ? `, ${map}` : ""}`, async (t) => {
     const { reviewer, id, content: proposed } = await start(t, map ?? "", true);
     await reviewer.nvim.input(keys);
     const expected = content ? content(proposed) : proposed;
@@ -39,7 +39,7 @@ for (const [keys, map, content] of ACCEPTS) {
   });
 }
 
-/** Keys that write something else, with the message. The edit stays unsaved. */
+/** Keys that write something else, with the resulting message. The edit in the proposal stays unsaved. */
 const REFUSED: [keys: string, says: RegExp, map?: string][] = [
   [":1,2w!<CR>", /accepted as a whole/],
   [":2w! %<CR>", /accepted as a whole/],
@@ -51,7 +51,7 @@ const REFUSED: [keys: string, says: RegExp, map?: string][] = [
   [":silent! wall<CR>", /./],
 ];
 for (const [keys, says, map] of REFUSED) {
-  t.test(`${keys} decides nothing and forgets no edit${map ? `, ${map}` : ""}`, async (t) => {
+  t.test(`${keys} decides no review and loses no edit${map ? `, ${map}` : ""}`, async (t) => {
     const { reviewer, id, content } = await start(t, map ?? "", true);
     t.equal(await reviewer.nvim.lua(MODIFIED), true);
     await reviewer.nvim.input(keys);
@@ -63,7 +63,7 @@ for (const [keys, says, map] of REFUSED) {
   });
 }
 
-t.test(":w with a range and a name writes these lines to another file", async (t) => {
+t.test(":w with a range and a name in a proposal writes these lines to another file", async (t) => {
   const { reviewer, id } = await start(t, "", true);
   await reviewer.nvim.input(":2,3w copy.txt<CR>");
   t.equal(readFileSync(reviewer.nvim.path("copy.txt"), "utf8"), "2\nthree\n");

@@ -29,7 +29,7 @@ const AUTOSAVE: Record<string, string> = {
   autowriteall: "vim.o.autowriteall = true",
 };
 for (const [name, init] of Object.entries(AUTOSAVE)) {
-  t.test(`auto-save does not accept: ${name}`, async (t) => {
+  t.test(`auto-save does not accept a proposal: ${name}`, async (t) => {
     const { reviewer, content, id } = await start(t, init, true);
     await reviewer.nvim.input("jk:w other.txt<CR>gg<C-w>p<C-w>p:echo 1<CR>");
     await reviewer.nvim.lua("vim.wait(60)");
@@ -44,21 +44,24 @@ for (const [name, init] of Object.entries(AUTOSAVE)) {
   });
 }
 
-t.test("a mapping to a Lua function or to :wall does not accept, and the user is told", async (t) => {
-  const { reviewer, id, content } = await start(
-    t,
-    `vim.keymap.set('n', '<C-s>', function() vim.cmd('silent! wall') end)
+t.test(
+  "a mapping to a Lua function or to :wall does not accept a proposal, and a message says so",
+  async (t) => {
+    const { reviewer, id, content } = await start(
+      t,
+      `vim.keymap.set('n', '<C-s>', function() vim.cmd('silent! wall') end)
      vim.keymap.set('n', '<C-q>', '<Cmd>wall<CR>')`,
-    true,
-  );
-  await reviewer.nvim.input("<C-q>");
-  await reviewer.nvim.lua("vim.bo.modified = true");
-  await reviewer.nvim.input("<C-s>");
-  t.same(await reviewer.outcomes(), []);
-  t.match(await reviewer.nvim.messages(), /This key does not accept the proposal: use :w\./);
-  await reviewer.nvim.input(":w<CR>");
-  t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content } });
-});
+      true,
+    );
+    await reviewer.nvim.input("<C-q>");
+    await reviewer.nvim.lua("vim.bo.modified = true");
+    await reviewer.nvim.input("<C-s>");
+    t.same(await reviewer.outcomes(), []);
+    t.match(await reviewer.nvim.messages(), /This key does not accept the proposal: use :w\./);
+    await reviewer.nvim.input(":w<CR>");
+    t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content } });
+  },
+);
 
 const NO_DECISION = [
   ":wall<CR>",
@@ -78,7 +81,7 @@ const NO_DECISION = [
   "<C-w>T",
 ];
 for (const edited of [false, true]) {
-  t.test(`keys for other files and windows decide nothing${edited ? " after an edit" : ""}`, async (t) => {
+  t.test(`keys for other files and windows decide no review${edited ? " after an edit" : ""}`, async (t) => {
     const reviewer = await prepare(t, "vim.o.autowriteall = true");
     for (const keys of NO_DECISION) {
       const { id } = await propose(reviewer, edited);
@@ -91,7 +94,7 @@ for (const edited of [false, true]) {
   });
 }
 
-t.test(":w other-name writes the proposal there", async (t) => {
+t.test(":w with another name writes the proposal to that file", async (t) => {
   const { reviewer, id } = await start(t, "", true);
   await reviewer.nvim.input(":w copy.txt<CR>");
   t.equal(await reviewer.nvim.lua('return io.open("copy.txt"):read("a")'), "one\n2\nthree\n");

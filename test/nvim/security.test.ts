@@ -1,4 +1,4 @@
-/** Tests attacks on the installed bridge, which SECURITY.md describes. */
+/** Tests attacks on the installed bridge that SECURITY.md describes. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
@@ -42,7 +42,7 @@ t.test("the built bridge refuses invalid requests", async (t) => {
   t.match(await sendRaw(port, "nonsense\r\n\r\n"), /^HTTP\/1\.1 400 [\s\S]*"jsonrpc":"2\.0"/);
 });
 
-t.test("the port is reachable only from this machine", async (t) => {
+t.test("the port of the bridge is reachable only from this machine", async (t) => {
   const bridge = await startBridge(t);
   const { port } = bridge.file();
   const others = Object.values(networkInterfaces())
@@ -65,7 +65,7 @@ t.test("the port is reachable only from this machine", async (t) => {
   t.ok(await ask(port, { body: INITIALIZE }), "this machine can");
 });
 
-t.test("the token is only where it is needed", async (t) => {
+t.test("the token is in no message, no log, no status and no command line", async (t) => {
   const bridge = await startBridge(t, {
     init: "require('gemini-bridge').setup({ log = { level = 'debug' } })",
   });
@@ -91,7 +91,7 @@ t.test("the token is only where it is needed", async (t) => {
   t.same(bridge.files(), []);
 });
 
-/** Texts that would run a command if they were interpreted. */
+/** Returns texts that would run a command if a program interpreted them. */
 const traps = (mark: string) => [
   `x|!touch ${mark}`,
   `\`touch ${mark}\``,
@@ -102,7 +102,7 @@ const traps = (mark: string) => [
   `'; touch ${mark}; '`,
 ];
 
-t.test("neither a proposal nor a file name runs anything", async (t) => {
+t.test("neither a proposal nor a file name runs a command", async (t) => {
   const bridge = await startBridge(t, {
     init: "vim.o.modeline = true vim.o.modelineexpr = true vim.o.modelines = 5",
   });
@@ -137,7 +137,7 @@ t.test("neither a proposal nor a file name runs anything", async (t) => {
   t.equal(await nvim.lua("return vim.o.foldexpr"), "0");
 });
 
-t.test("text from a client is never interpreted", async (t) => {
+t.test("text from a client is never interpreted as code or format", async (t) => {
   const bridge = await startBridge(t);
   const { nvim } = bridge;
   const { port, content } = bridge.file();

@@ -32,7 +32,7 @@ t.test(":GeminiAdd expands names of files", async (t) => {
   t.equal(received(nvim), before);
 });
 
-t.test("unusual names are literal and run nothing", async (t) => {
+t.test(":GeminiAdd takes unusual file names literally, and runs no command", async (t) => {
   const nvim = await start(t, "", { files: Object.fromEntries(ODD.map((name) => [name, ""])) });
   await nvim.command("edit a.txt");
   for (const name of ODD) {
@@ -40,7 +40,7 @@ t.test("unusual names are literal and run nothing", async (t) => {
     await nvim.lua("vim.cmd('GeminiAdd ' .. ...)", spelled);
     await receives(nvim, `<@${name.replace(/[ (){}[\];|*?$`'"#&<>!~\\,]/g, "\\$&")} >`);
   }
-  // As completion writes them.
+  // The names as completion writes them.
   const offered = await nvim.lua("return require('gemini-bridge.commands').complete_files('')");
   t.match(offered, ["\\#", "\\$HOME", "\\%", "\\<cfile>", "\\`touch\\ ran\\`"]);
 
@@ -59,7 +59,7 @@ t.test("unusual names are literal and run nothing", async (t) => {
   t.notOk(existsSync(nvim.path("ran")));
 });
 
-t.test("too many files are refused", async (t) => {
+t.test(":GeminiAdd refuses too many files", async (t) => {
   const names = Array.from({ length: 101 }, (_, index) => [`many/${index}`, ""] as const);
   const nvim = await start(t, "", { files: Object.fromEntries(names) });
   await nvim.input(":GeminiAdd many/*<CR>");

@@ -2,14 +2,14 @@ import t from "tap";
 import { received, receives, startWithEcho as start } from "../support/echo.ts";
 import type { Nvim } from "../support/nvim.ts";
 
-/** Opens a shell in a terminal, whose prompt is "$ ", and types a command into it. */
+/** Opens a shell with the prompt "$ " in a terminal, and types a command. */
 async function shell(nvim: Nvim, command: string, output: RegExp): Promise<void> {
   await nvim.lua("vim.env.PS1, vim.env.ENV = '$ ', ''");
   await nvim.input(":terminal sh<CR>i");
   const text = "return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')";
   const shows = (what: RegExp) =>
     nvim.waitFor(async () => what.test(String(await nvim.lua(text))), "the shell");
-  // Text that is typed before the prompt appears would be echoed twice.
+  // Waits for the prompt. Text that is typed before the prompt appears would be echoed twice.
   await shows(/^\$ /m);
   await nvim.input(`${command}<CR>`);
   await shows(output);
@@ -33,7 +33,7 @@ t.test(":GeminiSend sends the text of a buffer without a file", async (t) => {
   await receives(nvim, "<later.txt:\n```text\nnot yet written\n``` >");
 });
 
-t.test("the text is fenced, limited, and refers to no file", async (t) => {
+t.test(":GeminiSend sends the text of a buffer as a code block of limited length", async (t) => {
   const nvim = await start(t);
   await nvim.command("enew");
   const lines = ["```", "@a.txt and user@host \\@b", "````js"];
@@ -59,7 +59,7 @@ t.test(":GeminiSend sends the last output of a terminal", async (t) => {
   await receives(nvim, "<@a.txt >");
   await shell(nvim, "echo one; echo two", /^two\n\$/m);
 
-  await t.test("the output is sent from the terminal and from elsewhere, with a text", async () => {
+  await t.test(":GeminiSend sends the output of a terminal from any window, also with a text", async () => {
     const output = "Output of a terminal:\n```\n$ echo one; echo two\none\ntwo\n$\n```";
     await nvim.input(":GeminiSend<CR>");
     await receives(nvim, `<${output} >`);
@@ -69,7 +69,7 @@ t.test(":GeminiSend sends the last output of a terminal", async (t) => {
     await receives(nvim, `<${output}\nwhy? >`);
   });
 
-  await t.test("at most one screen of output is sent", async () => {
+  await t.test(":GeminiSend sends at most one screen of output", async () => {
     await nvim.input(":terminal seq 300<CR>");
     await nvim.waitFor("vim.fn.getline('$'):find('exited') or vim.fn.search('^300$', 'n') > 0", "the end");
     await nvim.input(":GeminiSend<CR>");
@@ -80,7 +80,7 @@ t.test(":GeminiSend sends the last output of a terminal", async (t) => {
     t.ok(numbers > rows / 2 && numbers <= rows, `${numbers} of ${rows} lines`);
   });
 
-  await t.test("output of the CLI's own terminal is not sent", async () => {
+  await t.test(":GeminiSend does not send output of the CLI's own terminal", async () => {
     await nvim.input(":Gemini<CR>");
     await nvim.waitFor("vim.b.gemini_terminal == 'gemini'", "the CLI");
     await nvim.command("messages clear");
@@ -89,7 +89,7 @@ t.test(":GeminiSend sends the last output of a terminal", async (t) => {
   });
 });
 
-t.test("the last command is sent if the shell marks its prompts", async (t) => {
+t.test(":GeminiSend sends the last command and its output if the shell marks its prompts", async (t) => {
   const nvim = await start(t);
   if (!(await nvim.lua("return vim.fn.has('nvim-0.11') == 1"))) {
     const marks = "return vim.api.nvim_get_namespaces()['nvim.terminal.prompt']";

@@ -4,7 +4,7 @@ import { AGENT, received, receives, startWithEcho as start } from "../support/ec
 t.test("prompts reach the CLI with references to files, lists and diagnostics", async (t) => {
   const nvim = await start(t);
 
-  await t.test("a message explains what cannot be sent", async (t) => {
+  await t.test("a message explains why a prompt cannot be sent", async (t) => {
     await nvim.input(":GeminiSend<CR>");
     t.match(await nvim.messages(), /This buffer has no file/);
     await nvim.input(":edit new.txt<CR>:GeminiSend<CR>");
@@ -100,14 +100,14 @@ t.test("prompts reach the CLI with references to files, lists and diagnostics", 
     t.same(await nvim.lua("return vim.fn.getcompletion('GeminiSend --d', 'cmdline')"), ["--diagnostics"]);
   });
 
-  await t.test("control characters are not sent", async () => {
+  await t.test("control characters in a prompt are not sent", async () => {
     await nvim.command("enew!");
     await nvim.lua("require('gemini-bridge').send({ text = ... })", "a\x1b[201~b\x07\tc\nd");
     await receives(nvim, "<a[201~b\x07 c\nd >");
   });
 });
 
-t.test("with ! Enter is pressed only when the text is shown", async (t) => {
+t.test("with :GeminiSend!, Enter is pressed only after the CLI shows the text", async (t) => {
   const nvim = await start(t);
   await nvim.command("edit a.txt");
   await nvim.input(":GeminiSend! go<CR>");
@@ -122,7 +122,7 @@ t.test("with ! Enter is pressed only when the text is shown", async (t) => {
   t.notMatch(await deaf.lua("return table.concat(vim.fn.readfile('keys', 'b'), '\\n')"), /\r/);
 });
 
-t.test("with send.focus the terminal is focused", async (t) => {
+t.test("with the option send.focus, :GeminiSend focuses the terminal", async (t) => {
   const nvim = await start(t, "send = { focus = true }");
   await nvim.command("edit a.txt");
   await nvim.input(":GeminiSend<CR>");
@@ -140,7 +140,7 @@ t.test("with send.focus the terminal is focused", async (t) => {
 });
 
 for (const style of [0, 1, 2, 3]) {
-  t.test(`entries of netrw, list style ${style}`, async (t) => {
+  t.test(`prompts refer to entries of netrw, list style ${style}`, async (t) => {
     const nvim = await start(t, "", { init: `vim.g.netrw_liststyle, vim.g.netrw_banner = ${style}, 0` });
     await nvim.command("edit .");
     await nvim.waitFor("vim.bo.filetype == 'netrw'", "netrw");
@@ -167,7 +167,7 @@ for (const style of [0, 1, 2, 3]) {
   });
 }
 
-t.test("a CLI that the user started in :terminal is found", async (t) => {
+t.test("prompts reach a CLI that the user has started in :terminal", async (t) => {
   const nvim = await start(t, "terminal = { cmd = { 'my-cli' } }", {
     files: { "my-cli": AGENT.replace("exec ", "") },
   });
@@ -192,7 +192,7 @@ for (const [moment, enter, leave] of [
   ["text lock", "<F2>", "x"],
   ["the command-line window", "q:", ":q<CR>"],
 ] as const) {
-  t.test(`${moment}: prompts are delivered afterwards, and a CLI is started for them`, async (t) => {
+  t.test(`${moment}: prompts are delivered later, and a CLI is started for them`, async (t) => {
     const nvim = await start(t, "send = { focus = true }");
     await nvim.lua(
       `vim.keymap.set('n', '<F2>', function() vim.fn.getcharstr() return '' end, { expr = true })
@@ -201,7 +201,7 @@ for (const [moment, enter, leave] of [
     for (const text of ["to a new CLI", "to one that runs"]) {
       await nvim.input(enter);
       await nvim.lua("send(...)", text);
-      await nvim.lua("vim.wait(100)"); // what can be done now is done
+      await nvim.lua("vim.wait(100)"); // so that Neovim does everything that is possible now
       t.notOk(received(nvim).includes(text), "not now");
       await nvim.input(leave);
       await receives(nvim, `<${text} >`);

@@ -8,43 +8,46 @@ const PROPOSED = "one\n2\nthree\n";
 const WINDOWS = `return vim.tbl_map(function(win)
   return vim.fs.basename(vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win)))
 end, vim.api.nvim_list_wins())`;
-/** Saves a session at exit, like session plugins that are loaded before this one. */
+/** Lua that saves a session at exit, as session plugins do that are loaded before this plugin. */
 const SAVES = `vim.api.nvim_create_autocmd('VimLeavePre', { command = 'mksession! session.vim' })`;
 
-/** A Neovim that loads the saved sessions, one after the other. */
+/** A Neovim that loads the saved sessions one after the other. */
 const restored = await startNvim(t, { files: FILES });
 
 for (const layout of ["auto", "tab"]) {
   for (const inside of [false, true]) {
     for (const args of [["b.txt"], ["b.txt", "-O", "c.txt"], ["a.txt"]]) {
-      t.test(`a session holds no window of ours: ${layout}, ${args.join(" ")}, ${inside}`, async (t) => {
-        const init = `${SAVES} require('gemini-bridge').setup({ diff = { layout = '${layout}' } })`;
-        const reviewer = await Reviewer.start(t, { files: FILES, args, init });
-        const { nvim } = reviewer;
-        const before = await nvim.lua(WINDOWS);
-        await reviewer.open(nvim.path("a.txt"), PROPOSED);
-        await reviewer.open(nvim.path("c.txt"), "waits\n");
-        if (inside) await nvim.command(`GeminiReview ${nvim.path("a.txt")}`);
-        if (inside) await nvim.input("ox<Esc>");
-        nvim.nvim.notify("nvim_command", ["qall"]);
-        await nvim.exited;
-        t.same(reviewer.received, [], "quitting decides nothing");
-        const session = readFileSync(nvim.path("session.vim"), "utf8");
-        t.notMatch(session, /gemini/);
-        writeFileSync(restored.path("session.vim"), session.replaceAll(nvim.dirs.base, restored.dirs.base));
-        await restored.command("silent tabonly | silent only | silent %bwipeout!");
-        await restored.lua("vim.cmd.source((...))", restored.path("session.vim"));
-        t.same(
-          ((await restored.lua(WINDOWS)) as string[]).length,
-          (before as string[]).length,
-          "as many windows as before",
-        );
-      });
+      t.test(
+        `a saved session contains no window of a review: ${layout}, ${args.join(" ")}, ${inside}`,
+        async (t) => {
+          const init = `${SAVES} require('gemini-bridge').setup({ diff = { layout = '${layout}' } })`;
+          const reviewer = await Reviewer.start(t, { files: FILES, args, init });
+          const { nvim } = reviewer;
+          const before = await nvim.lua(WINDOWS);
+          await reviewer.open(nvim.path("a.txt"), PROPOSED);
+          await reviewer.open(nvim.path("c.txt"), "waits\n");
+          if (inside) await nvim.command(`GeminiReview ${nvim.path("a.txt")}`);
+          if (inside) await nvim.input("ox<Esc>");
+          nvim.nvim.notify("nvim_command", ["qall"]);
+          await nvim.exited;
+          t.same(reviewer.received, [], "quitting decides nothing");
+          const session = readFileSync(nvim.path("session.vim"), "utf8");
+          t.notMatch(session, /gemini/);
+          writeFileSync(restored.path("session.vim"), session.replaceAll(nvim.dirs.base, restored.dirs.base));
+          await restored.command("silent tabonly | silent only | silent %bwipeout!");
+          await restored.lua("vim.cmd.source((...))", restored.path("session.vim"));
+          t.same(
+            ((await restored.lua(WINDOWS)) as string[]).length,
+            (before as string[]).length,
+            "as many windows as before",
+          );
+        },
+      );
     }
   }
 }
 
-t.test("a cancelled quit leaves the review unchanged", async (t) => {
+t.test("a cancelled :quit of Neovim leaves the review unchanged", async (t) => {
   const reviewer = await Reviewer.start(t, { files: FILES, args: ["b.txt"], init: SAVES });
   const { nvim } = reviewer;
   await nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, true, { 'unsaved' })");

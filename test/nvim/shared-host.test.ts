@@ -6,20 +6,20 @@ import { connectClient, readDiscovery } from "../support/client.ts";
 import { type Nvim, type NvimOptions, root, startNvim } from "../support/nvim.ts";
 import { isAlive } from "../support/processes.ts";
 
-/** The setup of users: the host of the `neovim` package, and a manifest written by :UpdateRemotePlugins. */
+/** The setup of a user: the host of the npm package `neovim`, and a manifest that :UpdateRemotePlugins has written. */
 const INIT = `
   vim.g.node_host_prog = ${JSON.stringify(join(root, "node_modules/neovim/bin/cli.js"))}
   require("gemini-bridge").setup({ host = "shared" })
 `;
 
-/** Writes the manifest, and loads it as at the start of Neovim. */
+/** Writes the manifest, and loads it as Neovim does at its start. */
 async function register(nvim: Nvim): Promise<void> {
   await nvim.command("UpdateRemotePlugins");
   await nvim.command("runtime! plugin/rplugin.vim");
   await nvim.lua("vim.cmd.source(vim.fn.stdpath('data') .. '/rplugin.vim')");
 }
 
-/** Starts a Neovim with the registered plugin. Its standard host is not running yet. */
+/** Starts a Neovim with the registered plugin. The standard host does not run yet. */
 async function startRegistered(t: Test, options: NvimOptions = {}) {
   const nvim = await startNvim(t, { init: INIT, ...options });
   await register(nvim);
@@ -30,7 +30,7 @@ t.test("the bridge works in the standard Node host", async (t) => {
   const nvim = await startNvim(t, { init: INIT, files: { "a.txt": "one\n" } });
   const isRunning = "require('gemini-bridge').status().state == 'running'";
 
-  await t.test("a message says what to do if the remote plugin is not registered", async (t) => {
+  await t.test("a start with the shared host reports that the remote plugin is not registered", async (t) => {
     await nvim.command("GeminiStart");
     t.match(await nvim.messages(), /:UpdateRemotePlugins/);
     t.equal(await nvim.lua("return require('gemini-bridge').status().state"), "stopped");
@@ -38,7 +38,7 @@ t.test("the bridge works in the standard Node host", async (t) => {
 
   await register(nvim);
 
-  await t.test("only functions are registered, so that no event starts Node", async (t) => {
+  await t.test("the remote plugin registers only functions, so that no event starts Node", async (t) => {
     const manifest = String(await nvim.lua("return vim.fn.stdpath('data') .. '/rplugin.vim'"));
     const lines = String(await nvim.lua("return table.concat(vim.fn.readfile(...), '\\n')", manifest));
     t.match(lines, /GeminiBridgeStart/);
@@ -74,7 +74,7 @@ t.test("the bridge works in the standard Node host", async (t) => {
     t.equal(await nvim.lua("return vim.fn['remote#host#IsRunning']('node')"), 1);
   });
 
-  await t.test("no file and no process is left when Neovim is killed", async (t) => {
+  await t.test("no file and no process of the shared host is left when Neovim is killed", async (t) => {
     await nvim.command("GeminiStart");
     await nvim.waitFor(isRunning, "the last start", 15_000);
     const host = Number(await nvim.lua("return require('gemini-bridge').status().pid"));
@@ -85,35 +85,38 @@ t.test("the bridge works in the standard Node host", async (t) => {
   });
 });
 
-t.test("after a crash of the host the user is told what to do, and nothing is left", async (t) => {
-  const { nvim, bridge } = await startRegistered(t, { files: { "a.txt": "" } });
-  await nvim.command("GeminiStart");
-  await bridge.is("running", 15_000);
-  const client = await bridge.client();
-  await client.openDiff(nvim.path("a.txt"), "proposed\n");
+t.test(
+  "after a crash of the shared host, a message advises the user, and no discovery file is left",
+  async (t) => {
+    const { nvim, bridge } = await startRegistered(t, { files: { "a.txt": "" } });
+    await nvim.command("GeminiStart");
+    await bridge.is("running", 15_000);
+    const client = await bridge.client();
+    await client.openDiff(nvim.path("a.txt"), "proposed\n");
 
-  process.kill(await bridge.host(), "SIGKILL");
-  await nvim.command("GeminiAccept");
-  await bridge.is("stopped");
-  t.same(bridge.files(), []);
-  t.same((await bridge.status()).diffs, []);
-  t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_AUTH_TOKEN"), null);
-  await nvim.command("edit a.txt"); // nothing raises an error for every event from now on
-  await nvim.input("ihello<Esc>");
-  const messages = await nvim.messages();
-  t.match(messages, /standard Node host has ended; restart Neovim, or set host = 'private'/);
-  t.match(messages, /a\.txt that you accepted is kept: :edit gemini:/);
-  t.notMatch(messages, /E475|E5108|stack traceback/);
-});
+    process.kill(await bridge.host(), "SIGKILL");
+    await nvim.command("GeminiAccept");
+    await bridge.is("stopped");
+    t.same(bridge.files(), []);
+    t.same((await bridge.status()).diffs, []);
+    t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_AUTH_TOKEN"), null);
+    await nvim.command("edit a.txt"); // an event raises no error
+    await nvim.input("ihello<Esc>");
+    const messages = await nvim.messages();
+    t.match(messages, /standard Node host has ended; restart Neovim, or set host = 'private'/);
+    t.match(messages, /a\.txt that you accepted is kept: :edit gemini:/);
+    t.notMatch(messages, /E475|E5108|stack traceback/);
+  },
+);
 
-t.test("messages of an earlier start do not end the next one", async (t) => {
+t.test("late messages of an earlier start do not end the next start", async (t) => {
   const { nvim, bridge } = await startRegistered(t);
   await nvim.command("GeminiStart");
   await bridge.is("running", 15_000);
   const host = await bridge.host();
   const token = bridge.file().content.authToken;
 
-  // Messages of a busy host arrive after Neovim has stopped it and has begun another start.
+  // A busy host may send messages after Neovim has stopped it and has begun another start.
   await nvim.lua(`
     local rpc = require('gemini-bridge.host.rpc')
     local carry_out = rpc.call
@@ -146,7 +149,7 @@ t.test("messages of an earlier start do not end the next one", async (t) => {
   t.equal(await bridge.host(), host);
 });
 
-t.test("a stop right after the start succeeds", async (t) => {
+t.test("a stop right after the start of the shared host succeeds", async (t) => {
   const { nvim, bridge } = await startRegistered(t);
   await nvim.command("messages clear");
   await nvim.lua("local b = require('gemini-bridge') b.start() b.stop()");

@@ -8,7 +8,7 @@ import { type Nvim, startNvim } from "../support/nvim.ts";
 
 const running = "require('gemini-bridge').status().state == 'running'";
 
-/** Waits until the screen or view shows a text, and fails with its content otherwise. */
+/** Waits until the screen or view shows a text. On failure, reports the content. */
 async function onScreen(
   nvim: Nvim,
   what: string,
@@ -78,7 +78,7 @@ t.test("statusline() returns the state, and the status line is redrawn", async (
   await drawn("");
 });
 
-t.test(":GeminiStatus is updated", async (t) => {
+t.test("the view of :GeminiStatus is updated", async (t) => {
   const nvim = await startNvim(t, {
     files: { "a.txt": "one\n", "b.txt": "two\n" },
     args: ["b.txt", "a.txt"],
@@ -107,7 +107,7 @@ t.test(":GeminiStatus is updated", async (t) => {
   t.equal(await nvim.lua("return vim.fn.bufnr('gemini-bridge://status')"), -1, "q closes it");
 });
 
-t.test(":GeminiStatus shows to which of several Neovims a CLI elsewhere connects", async (t) => {
+t.test(":GeminiStatus shows to which of several Neovims a CLI outside Neovim connects", async (t) => {
   const first = await startNvim(t, { tui: true });
   await startBridge(first);
   const second = await startNvim(t, {
@@ -174,7 +174,7 @@ t.test(":GeminiEnv connects a CLI in another shell to this Neovim", async (t) =>
   t.match(await nvim.messages(), /Unknown option --zsh\. Known: --sh, --fish, --tmux/);
 });
 
-t.test(":GeminiLog opens the log, whatever its path", async (t) => {
+t.test(":GeminiLog opens the log, even if its path contains special characters", async (t) => {
   const nvim = await startNvim(t, {
     init: "local odd = vim.fn.getcwd() .. '/o d#d %1 `date` $HOME'\nvim.fn.mkdir(odd)\nvim.env.XDG_STATE_HOME = odd",
     env: { XDG_STATE_HOME: "" },
@@ -182,7 +182,7 @@ t.test(":GeminiLog opens the log, whatever its path", async (t) => {
   await nvim.input(":GeminiLog<CR>");
   t.match(await nvim.messages(), /There is no log yet/);
   await startBridge(nvim);
-  // The first line is written just after the bridge has said that it runs.
+  // The host writes the first line just after the bridge has reported that it runs.
   const logged = `table.concat(vim.fn.readfile(require("gemini-bridge.host.boot").log_file())):find("listening", 1, true)`;
   await nvim.waitFor(logged, "the first line of the log");
   await nvim.command("GeminiLog");
@@ -195,7 +195,7 @@ t.test(":GeminiLog opens the log, whatever its path", async (t) => {
 
 t.test("the lualine component shows the state", async (t) => {
   const nvim = await startNvim(t);
-  // A stand-in for lualine's base class of components.
+  // Replaces lualine's base class of components.
   mkdirSync(join(nvim.dirs.config, "nvim/lua/lualine"), { recursive: true });
   await nvim.lua(
     `package.loaded['lualine.component'] = { extend = function(self) return setmetatable({}, { __index = self }) end }`,
@@ -225,7 +225,7 @@ t.test("every command has a description and a <Plug> mapping", async (t) => {
   );
 });
 
-t.test("q in the view does not end Neovim", async (t) => {
+t.test("q in the view of :GeminiStatus does not end Neovim", async (t) => {
   const nvim = await startNvim(t);
   await nvim.input(":GeminiStatus<CR>:only<CR>q");
   t.equal(await nvim.lua("return vim.fn.bufname()"), "gemini-bridge://status");
@@ -233,20 +233,23 @@ t.test("q in the view does not end Neovim", async (t) => {
   t.equal(await nvim.lua("return vim.fn.bufname()"), "");
 });
 
-t.test("q in the view leads back to the window before, a terminal in Normal mode", async (t) => {
-  const nvim = await startNvim(t);
-  await nvim.lua("vim.cmd('vertical botright split') vim.cmd.terminal('cat')");
-  const before = await nvim.lua("return vim.api.nvim_get_current_win()");
-  await nvim.input(":GeminiStatus<CR>");
-  t.equal(await nvim.lua("return vim.fn.bufname()"), "gemini-bridge://status");
-  await nvim.input("q");
-  t.same(await nvim.lua("return { vim.api.nvim_get_current_win(), vim.api.nvim_get_mode().mode }"), [
-    before,
-    "nt",
-  ]);
-});
+t.test(
+  "q in the view of :GeminiStatus returns to the previous window, also to a terminal in Normal mode",
+  async (t) => {
+    const nvim = await startNvim(t);
+    await nvim.lua("vim.cmd('vertical botright split') vim.cmd.terminal('cat')");
+    const before = await nvim.lua("return vim.api.nvim_get_current_win()");
+    await nvim.input(":GeminiStatus<CR>");
+    t.equal(await nvim.lua("return vim.fn.bufname()"), "gemini-bridge://status");
+    await nvim.input("q");
+    t.same(await nvim.lua("return { vim.api.nvim_get_current_win(), vim.api.nvim_get_mode().mode }"), [
+      before,
+      "nt",
+    ]);
+  },
+);
 
-t.test("the view is updated after a text lock", async (t) => {
+t.test("the view of :GeminiStatus is updated after a text lock", async (t) => {
   const nvim = await startNvim(t, {
     init: `vim.keymap.set('n', '<F2>', function() vim.fn.getcharstr() return '' end, { expr = true })`,
   });
@@ -261,23 +264,26 @@ t.test("the view is updated after a text lock", async (t) => {
   t.notMatch(await nvim.messages(), /E\d+:|stack traceback/);
 });
 
-t.test("the view and the log open from a float, and in another Neovim's presence", async (t) => {
-  const nvim = await startNvim(t);
-  await startBridge(nvim);
-  const float = `vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), true,
+t.test(
+  ":GeminiStatus and :GeminiLog work from a float, and while another Neovim shows the log",
+  async (t) => {
+    const nvim = await startNvim(t);
+    await startBridge(nvim);
+    const float = `vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), true,
     { relative = 'editor', row = 1, col = 1, width = 20, height = 5 })`;
-  const current = "return vim.api.nvim_win_get_config(0).relative .. vim.api.nvim_buf_get_name(0)";
-  await nvim.lua(float);
-  await nvim.input(":GeminiStatus<CR>");
-  t.equal(await nvim.lua(current), "gemini-bridge://status");
-  await nvim.lua(float);
-  await nvim.input(":GeminiLog<CR>");
-  t.match(await nvim.lua(current), /^\/.*\.log$/);
-  t.equal(await nvim.lua("return vim.bo.swapfile"), false);
-  t.notMatch(await nvim.messages(), /E\d+:/);
-});
+    const current = "return vim.api.nvim_win_get_config(0).relative .. vim.api.nvim_buf_get_name(0)";
+    await nvim.lua(float);
+    await nvim.input(":GeminiStatus<CR>");
+    t.equal(await nvim.lua(current), "gemini-bridge://status");
+    await nvim.lua(float);
+    await nvim.input(":GeminiLog<CR>");
+    t.match(await nvim.lua(current), /^\/.*\.log$/);
+    t.equal(await nvim.lua("return vim.bo.swapfile"), false);
+    t.notMatch(await nvim.messages(), /E\d+:/);
+  },
+);
 
-t.test("the view is as wide as the editor, also from a narrow window", async (t) => {
+t.test("the view of :GeminiStatus is as wide as the editor, also from a narrow window", async (t) => {
   const nvim = await startNvim(t);
   await nvim.command("botright 20vnew");
   await nvim.command("GeminiStatus");

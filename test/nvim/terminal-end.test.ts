@@ -4,7 +4,7 @@ import type { Nvim } from "../support/nvim.ts";
 import { isAlive } from "../support/processes.ts";
 import { waitFor } from "../support/wait.ts";
 
-t.test("the window closes with the CLI, and stays after a failure", async (t) => {
+t.test("the terminal's window closes when the CLI ends, and stays after a failure", async (t) => {
   const nvim = await startWithAgent(t, "cmd = { 'sh', '-c', 'read code; echo ends; exit $code' }");
   await nvim.command("Gemini");
   await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "terminal mode");

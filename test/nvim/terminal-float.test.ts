@@ -2,10 +2,10 @@ import t, { type Test } from "tap";
 import { shows, startWithAgent } from "../support/agent.ts";
 import { connectClient, readDiscovery } from "../support/client.ts";
 
-/** Lines that move the last line below the float. */
+/** Lines that move the last line of the file below the float. */
 const ABOVE = "line\n".repeat(15);
 
-/** A terminal UI with the terminal in a float. */
+/** Starts a Neovim with a terminal UI, and a CLI in a floating terminal. */
 async function start(t: Test) {
   const nvim = await startWithAgent(t, "position = 'float'", {
     tui: true,
@@ -20,7 +20,7 @@ async function start(t: Test) {
   const client = await connectClient(t, { port: file.port, token: file.content.authToken });
   const screen = async () => (await nvim.screen()).join("\n");
   const onScreen = (text: string) => nvim.waitFor(async () => (await screen()).includes(text), text);
-  /** Opens a review under the float. */
+  /** Opens a review whose windows are below the float. */
   async function propose(t: Test): Promise<void> {
     await client.openDiff(nvim.path("a.txt"), `${ABOVE}${" ".repeat(20)}the proposal\n`);
     await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review");
@@ -33,7 +33,7 @@ async function start(t: Test) {
 const inFloat = "vim.b.gemini_terminal ~= nil and vim.api.nvim_win_get_config(0).relative ~= ''";
 
 t.test(
-  "the float steps aside for :GeminiReview until the review is accepted, written or closed",
+  "a floating terminal is hidden by :GeminiReview until the review is accepted, written or closed",
   async (t) => {
     const { nvim, screen, onScreen, propose } = await start(t);
     for (const keys of [":GeminiAccept<CR>", ":w<CR>", ":q<CR>"]) {
@@ -50,20 +50,23 @@ t.test(
   },
 );
 
-t.test("a hidden float is shown again with its focus, even if the CLI closes the review", async (t) => {
-  const { nvim, client, screen, onScreen, propose } = await start(t);
-  await propose(t);
-  await nvim.input("<C-\\><C-n>:GeminiReview<CR>");
-  await onScreen("the proposal");
-  await nvim.command("Gemini");
-  await onScreen("child <");
-  t.ok(await nvim.lua(`return ${inFloat}`), ":Gemini goes to it");
+t.test(
+  "a hidden floating terminal is shown and focused again, even if the CLI closes the review",
+  async (t) => {
+    const { nvim, client, screen, onScreen, propose } = await start(t);
+    await propose(t);
+    await nvim.input("<C-\\><C-n>:GeminiReview<CR>");
+    await onScreen("the proposal");
+    await nvim.command("Gemini");
+    await onScreen("child <");
+    t.ok(await nvim.lua(`return ${inFloat}`), ":Gemini goes to it");
 
-  await nvim.input("<C-\\><C-n>:GeminiReview<CR>");
-  await onScreen("the proposal");
-  await nvim.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('a.txt'))");
-  t.notMatch(await screen(), /child </, "not while the file beside it has the focus");
-  await client.closeDiff(nvim.path("a.txt"));
-  await onScreen("child <");
-  t.equal(await nvim.lua("return vim.fn.expand('%:t')"), "a.txt", "the focus stays");
-});
+    await nvim.input("<C-\\><C-n>:GeminiReview<CR>");
+    await onScreen("the proposal");
+    await nvim.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('a.txt'))");
+    t.notMatch(await screen(), /child </, "not while the file beside it has the focus");
+    await client.closeDiff(nvim.path("a.txt"));
+    await onScreen("child <");
+    t.equal(await nvim.lua("return vim.fn.expand('%:t')"), "a.txt", "the focus stays");
+  },
+);

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { shows, startWithAgent } from "../support/agent.ts";
 import type { Nvim } from "../support/nvim.ts";
 
-/** A program that prints a requested number of lines, and leaves the cursor above the last line, like Gemini CLI. */
+/** A program that prints a requested number of lines. Leaves the cursor above the last line, as Gemini CLI does. */
 const CHATTER = `
 stty -echo
 n=0
@@ -16,7 +16,9 @@ do
 done
 `;
 
-/** Each window of the terminal: whether it shows the end, its first line, and where the cursor is. */
+/**
+ * Lua that returns for each window of the terminal: the first line, the cursor, and whether the window shows the end.
+ */
 const WINDOWS = `
 local buf = require('gemini-bridge.terminal.terminals').last().buf
 return vim.tbl_map(function(win)
@@ -73,23 +75,26 @@ async function start(t: Test, options = ""): Promise<Chatter> {
   return chatter;
 }
 
-t.test("a terminal that was left follows its output, however it was left", async (t) => {
-  const chatter = await start(t);
-  const { nvim } = chatter;
-  for (const keys of [
-    "<F5>",
-    "<C-\\><C-n><C-w>p",
-    "<C-\\><C-n>:wincmd p<CR>",
-    "<C-\\><C-n>kkk<C-w>p",
-    "<C-\\><C-n>:bot 20new<CR>",
-  ]) {
-    await nvim.input(keys);
-    await nvim.waitFor("vim.bo.buftype == ''", "the file");
-    await chatter.follows(t, keys);
-    await nvim.input("<C-w>p");
-    await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "terminal mode");
-  }
-});
+t.test(
+  "a terminal that the user has left follows its output, whatever keys the user left with",
+  async (t) => {
+    const chatter = await start(t);
+    const { nvim } = chatter;
+    for (const keys of [
+      "<F5>",
+      "<C-\\><C-n><C-w>p",
+      "<C-\\><C-n>:wincmd p<CR>",
+      "<C-\\><C-n>kkk<C-w>p",
+      "<C-\\><C-n>:bot 20new<CR>",
+    ]) {
+      await nvim.input(keys);
+      await nvim.waitFor("vim.bo.buftype == ''", "the file");
+      await chatter.follows(t, keys);
+      await nvim.input("<C-w>p");
+      await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "terminal mode");
+    }
+  },
+);
 
 t.test("in Normal mode, a terminal follows its output until the user moves", async (t) => {
   const chatter = await start(t);
@@ -117,31 +122,34 @@ t.test("in Normal mode, a terminal follows its output until the user moves", asy
   await chatter.stays(t, "while something is selected");
 });
 
-t.test("a terminal that was scrolled back stays there, and follows again from the bottom", async (t) => {
-  const chatter = await start(t);
-  const { nvim } = chatter;
-  await nvim.input("<C-\\><C-n>50Gzt<C-w>p");
-  await chatter.stays(t, "scrolled back");
-  await nvim.input("<C-w>pG<C-w>p");
-  await nvim.waitFor("vim.bo.buftype == ''", "the file");
-  await chatter.follows(t, "from the bottom");
+t.test(
+  "a terminal that the user has scrolled back does not move until the user returns to the end",
+  async (t) => {
+    const chatter = await start(t);
+    const { nvim } = chatter;
+    await nvim.input("<C-\\><C-n>50Gzt<C-w>p");
+    await chatter.stays(t, "scrolled back");
+    await nvim.input("<C-w>pG<C-w>p");
+    await nvim.waitFor("vim.bo.buftype == ''", "the file");
+    await chatter.follows(t, "from the bottom");
 
-  const wheel = (direction: string, times: number) =>
-    nvim.lua(
-      "for _ = 1, select(2, ...) do vim.api.nvim_input_mouse('wheel', ..., '', 0, 5, 120) end",
-      direction,
-      times,
-    );
-  await nvim.lua("vim.o.mouse = 'a'");
-  await wheel("up", 4);
-  await nvim.waitFor(async () => (await chatter.windows()).every(({ ended }) => !ended), "it to scroll");
-  await chatter.stays(t, "the wheel over another window");
-  await wheel("down", 60);
-  await nvim.waitFor(async () => (await chatter.windows()).every(({ ended }) => ended), "it to scroll");
-  await chatter.follows(t, "the wheel back to the bottom");
-});
+    const wheel = (direction: string, times: number) =>
+      nvim.lua(
+        "for _ = 1, select(2, ...) do vim.api.nvim_input_mouse('wheel', ..., '', 0, 5, 120) end",
+        direction,
+        times,
+      );
+    await nvim.lua("vim.o.mouse = 'a'");
+    await wheel("up", 4);
+    await nvim.waitFor(async () => (await chatter.windows()).every(({ ended }) => !ended), "it to scroll");
+    await chatter.stays(t, "the wheel over another window");
+    await wheel("down", 60);
+    await nvim.waitFor(async () => (await chatter.windows()).every(({ ended }) => ended), "it to scroll");
+    await chatter.follows(t, "the wheel back to the bottom");
+  },
+);
 
-t.test("all windows in all tab pages follow the output", async (t) => {
+t.test("all windows of a terminal in all tab pages follow the output", async (t) => {
   const chatter = await start(t);
   const { nvim } = chatter;
   await nvim.input("<C-\\><C-n>");
@@ -182,7 +190,7 @@ t.test("a terminal that was hidden follows its output when it is shown again", a
 });
 
 t.test(
-  "a terminal follows its output at the end of the scrollback, with a few calls for a burst",
+  "a terminal follows its output at the end of the scrollback, with few function calls for a burst of output",
   async (t) => {
     const chatter = await start(t);
     const { nvim } = chatter;

@@ -1,7 +1,7 @@
 import t from "tap";
 import { layout, shows, startOver, startWithAgent } from "../support/agent.ts";
 
-/** All cases follow each other in this Neovim. */
+/** A Neovim for all cases of this file, one after the other. */
 const nvim = await startWithAgent(t);
 
 const places: [position: string, expected: object][] = [
@@ -11,7 +11,7 @@ const places: [position: string, expected: object][] = [
   ["position = 'float'", { width: 128, height: 38, float: true }],
 ];
 for (const [options, expected] of places) {
-  t.test(`with ${options}, the terminal opens there and is hidden`, async (t) => {
+  t.test(`with ${options}, the terminal opens at that position and can be hidden`, async (t) => {
     await startOver(nvim, options);
     await nvim.command("Gemini");
     await shows(nvim, /child/);
@@ -26,7 +26,7 @@ for (const [options, expected] of places) {
   });
 }
 
-t.test("position = 'tab' opens a tab page", async (t) => {
+t.test("with position = 'tab', the terminal opens in a tab page", async (t) => {
   await startOver(nvim, "position = 'tab'");
   await nvim.command("edit a.txt");
   await nvim.command("Gemini");
@@ -55,7 +55,7 @@ t.test(":Gemini hides the terminal in the current tab page only", async (t) => {
   t.match(await layout(nvim), { windows: { length: 2 } });
 });
 
-t.test("hiding the only window leaves another buffer in it", async (t) => {
+t.test("hiding a terminal in the only window shows another buffer there", async (t) => {
   await startOver(nvim);
   await nvim.command("Gemini");
   await shows(nvim, /child/);
@@ -67,7 +67,7 @@ t.test("hiding the only window leaves another buffer in it", async (t) => {
   t.notOk((await layout(nvim)).current);
 });
 
-t.test("global options stay as they are", async (t) => {
+t.test("opening terminals does not change global options", async (t) => {
   await startOver(nvim);
   const options = `local all = {}
     for name, info in pairs(vim.api.nvim_get_all_options_info()) do

@@ -8,21 +8,24 @@ const terminalBuffers = (nvim: Nvim) =>
     "return #vim.tbl_filter(function(buf) return vim.bo[buf].buftype == 'terminal' or not vim.bo[buf].modifiable end, vim.api.nvim_list_bufs())",
   );
 
-/** Cases that change no options of Neovim follow each other in this Neovim. The others start their own. */
+/** A Neovim for the cases that change no options of Neovim. The other cases start their own Neovims. */
 const nvim = await startWithAgent(t, "", { files: { "b.txt": "b\n" } });
 
-t.test("a terminal opened from the command-line window appears when that closes", async (t) => {
-  await startOver(nvim);
-  await nvim.input("q:");
-  await nvim.waitFor("vim.fn.getcmdwintype() ~= ''", "the command-line window");
-  await nvim.command("Gemini");
-  t.equal(await count(nvim), 0);
-  await nvim.input(":close<CR>");
-  await nvim.waitFor("require('gemini-bridge.terminal.terminals').last() ~= nil", "the terminal");
-  await shows(nvim, /child/);
-  t.match(await layout(nvim), { windows: { length: 2 }, current: "gemini" });
-  t.notMatch(await nvim.messages(), /E\d+:/);
-});
+t.test(
+  "a terminal opened from the command-line window appears when the command-line window closes",
+  async (t) => {
+    await startOver(nvim);
+    await nvim.input("q:");
+    await nvim.waitFor("vim.fn.getcmdwintype() ~= ''", "the command-line window");
+    await nvim.command("Gemini");
+    t.equal(await count(nvim), 0);
+    await nvim.input(":close<CR>");
+    await nvim.waitFor("require('gemini-bridge.terminal.terminals').last() ~= nil", "the terminal");
+    await shows(nvim, /child/);
+    t.match(await layout(nvim), { windows: { length: 2 }, current: "gemini" });
+    t.notMatch(await nvim.messages(), /E\d+:/);
+  },
+);
 
 t.test("a terminal opened from an <expr> mapping appears when the mapping has ended", async (t) => {
   await startOver(nvim);
@@ -34,17 +37,20 @@ t.test("a terminal opened from an <expr> mapping appears when the mapping has en
   t.notMatch(await nvim.messages(), /E\d+:/);
 });
 
-t.test("a terminal without room for a window leaves nothing behind, and a message says so", async (t) => {
-  const nvim = await startWithAgent(t, "position = 'top'");
-  await nvim.command("set winheight=20 winminheight=20 lines=24");
-  await nvim.command("Gemini");
-  t.match(await nvim.messages(), /No window can be opened for sh: .*E36/);
-  t.equal(await count(nvim), 0);
-  t.equal(await terminalBuffers(nvim), 0);
-  t.match(await layout(nvim), { windows: { length: 1 } });
-});
+t.test(
+  "a terminal without room for a window leaves nothing behind, and a message reports the problem",
+  async (t) => {
+    const nvim = await startWithAgent(t, "position = 'top'");
+    await nvim.command("set winheight=20 winminheight=20 lines=24");
+    await nvim.command("Gemini");
+    t.match(await nvim.messages(), /No window can be opened for sh: .*E36/);
+    t.equal(await count(nvim), 0);
+    t.equal(await terminalBuffers(nvim), 0);
+    t.match(await layout(nvim), { windows: { length: 1 } });
+  },
+);
 
-t.test("a window that is fixed to its buffer keeps it", async (t) => {
+t.test("a window with 'winfixbuf' keeps its buffer when terminals open", async (t) => {
   const nvim = await startWithAgent(t, "", { args: ["a.txt"] });
   await nvim.command("setlocal winfixbuf");
   await nvim.command("autocmd FileType gemini_terminal setlocal winfixbuf");
@@ -59,7 +65,7 @@ t.test("a window that is fixed to its buffer keeps it", async (t) => {
   t.equal(await nvim.lua("return vim.fn.expand('%:t')"), "a.txt", "the last window is given up");
 });
 
-t.test("hiding the only window shows the file before, and no buffer is added", async (t) => {
+t.test("hiding a terminal in the only window shows the previous file, without a new buffer", async (t) => {
   await startOver(nvim);
   await nvim.command("edit a.txt | edit b.txt");
   await nvim.command("Gemini");
@@ -89,7 +95,7 @@ t.test("hiding the only window shows the file before, and no buffer is added", a
   t.equal(Number(await nvim.lua("return #vim.api.nvim_list_bufs()")), 2);
 });
 
-t.test("Terminal mode begins only where the user goes", async (t) => {
+t.test("Terminal mode starts only in a terminal that the user has entered", async (t) => {
   const nvim = await startWithAgent(t, "", { args: ["a.txt"] });
   await nvim.command("Gemini");
   await shows(nvim, /child/);
@@ -105,7 +111,7 @@ t.test("Terminal mode begins only where the user goes", async (t) => {
        local function moving(act) local end_move = focus.begin_move() act() end_move() end
        ${how}`,
     );
-    await nvim.input(""); // whatever was scheduled has run
+    await nvim.input(""); // so that scheduled functions run
     return nvim.lua("return { vim.api.nvim_get_current_win() == cli, vim.api.nvim_get_mode().mode }");
   };
   t.same(await pass("moving(enter)"), [true, "nt"], "the plugin leads there");
@@ -124,7 +130,7 @@ for (const [moment, enter, leave] of [
   ["text lock", "<F2>", "x"],
   ["the command-line window", "q:", ":q<CR>"],
 ] as const) {
-  t.test(`${moment}: the window of a CLI that ends closes afterwards`, async (t) => {
+  t.test(`${moment}: the terminal's window closes later if the CLI ends now`, async (t) => {
     await startOver(nvim, "cmd = { 'sh', '-c', 'read line' }");
     await nvim.lua(WAITS);
     await nvim.command("Gemini");
@@ -133,7 +139,7 @@ for (const [moment, enter, leave] of [
     await nvim.input(`<C-\\><C-n><C-w>p${enter}`);
     await nvim.lua("vim.fn.chansend(channel, '\\r')");
     await nvim.waitFor(async () => (await count(nvim)) === 0, "the end of the CLI");
-    await nvim.lua("vim.wait(20)"); // what is scheduled has run
+    await nvim.lua("vim.wait(20)"); // so that scheduled functions run
     await nvim.input(leave);
     await nvim.waitFor("#vim.api.nvim_list_wins() == 1", "the window to close");
     t.notMatch(await nvim.messages(), /E\d+:|stack traceback/);

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { layout, shows, startOver, startWithAgent } from "../support/agent.ts";
 import { connectClient, readDiscovery } from "../support/client.ts";
 
-t.test(":Gemini starts the bridge, then the CLI with what it needs to connect", async (t) => {
+t.test(":Gemini starts the bridge, then the CLI with the variables to connect", async (t) => {
   const nvim = await startWithAgent(t, "env = { EXTRA = 'yes' }", {
     env: { no_proxy: "example.org", HTTP_PROXY: "http://example.org", SHLVL: "3" },
   });
@@ -32,7 +32,7 @@ t.test(":Gemini starts the bridge, then the CLI with what it needs to connect", 
   await shows(nvim, /typed/);
 });
 
-t.test("the variables of a remote session are not overridden", async (t) => {
+t.test(":Gemini does not override the variables of a remote session", async (t) => {
   const nvim = await startWithAgent(t, "", {
     env: { SSH_CONNECTION: "127.0.0.1 1 127.0.0.1 2", NO_PROXY: "*" },
   });
@@ -43,7 +43,7 @@ t.test("the variables of a remote session are not overridden", async (t) => {
   t.match(text, /SHLVL=[12]/, "as in a shell, of which bash goes by");
 });
 
-/** The cases below follow each other in this Neovim. */
+/** A Neovim for the following cases, one after the other. */
 const nvim = await startWithAgent(t, "", { files: { "a.txt": "one two three\n" } });
 
 t.test("the buffers of terminals are named after the terminals", async (t) => {
@@ -93,8 +93,8 @@ t.test(":Gemini toggles the terminal", async (t) => {
   );
 });
 
-t.test("a terminal that was scrolled back stays there", async (t) => {
-  // Prints after Enter: Neovim 0.10 can lose output that a program writes before its terminal is ready.
+t.test("a terminal that the user has scrolled back is shown at the same position again", async (t) => {
+  // Prints after Enter, because Neovim 0.10 can lose early output of a program.
   await startOver(nvim, "cmd = { 'sh', '-c', 'read -r _; seq 1 300; exec cat' }");
   await nvim.command("Gemini");
   await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "terminal mode");
@@ -155,7 +155,7 @@ t.test(":Gemini leaves Insert and Visual mode", async (t) => {
   t.equal(await nvim.lua("return vim.fn.getbufline('a.txt', 1)[1]"), "one two three!", "no key went astray");
 });
 
-t.test(":Gemini keeps the selection", async (t) => {
+t.test(":Gemini keeps the selection for the CLI", async (t) => {
   await startOver(nvim);
   await nvim.command("edit! a.txt");
   const [file] = readDiscovery(nvim.dirs.tmp);

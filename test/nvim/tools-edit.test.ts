@@ -11,7 +11,7 @@ const FILES = {
   "other.js": "greet('Bob');\n",
 };
 
-t.test("tools edit files in the editor", async (t) => {
+t.test("tools for the model edit files in the editor", async (t) => {
   const bridge = await startBridge(t, {
     files: FILES,
     args: ["main.js", "greet.js"],
@@ -34,38 +34,41 @@ t.test("tools edit files in the editor", async (t) => {
   };
   const rename = { path: "main.js", line: 1, symbol: "greet", new_name: "welcome" };
 
-  await t.test("rename changes several files, each with one undo, and is listed", async (t) => {
-    await nvim.lua(`
+  await t.test(
+    "the tool rename changes several files, each in one undo step, and is listed as a change",
+    async (t) => {
+      await nvim.lua(`
       vim.g.written = {}
       vim.api.nvim_create_autocmd("BufWritePost", { callback = function(args)
         vim.g.written = vim.list_extend(vim.g.written, { vim.fs.basename(args.match) })
       end })`);
-    t.match(
-      await text("rename", rename),
-      /^3 files changed and written\.\n(greet|main|other)\.js: 1 edit\n.*: 1 edit\n.*: 1 edit$/,
-    );
-    t.equal(onDisk("greet.js"), FILES["greet.js"].replace("greet", "welcome"));
-    t.equal(onDisk("main.js"), FILES["main.js"].replace("greet", "welcome"), "line ends stay");
-    t.equal(onDisk("other.js"), "welcome('Bob');\n", "a file that is not open, too");
-    await nvim.waitFor(async () => (await changes()).length === 3, "the changes to be listed");
-    t.ok((await changes()).every(({ cli }) => cli === "gemini"));
-    t.same(
-      await nvim.lua("local names = vim.g.written table.sort(names) return names"),
-      ["greet.js", "main.js", "other.js"],
-      "plugins are told that the files were written",
-    );
-    t.equal(await nvim.lua("return vim.bo.modified"), false);
-    const [told] = (await client.mcp.readResource({ uri: "nvim://changes" })).contents;
-    t.match(
-      told && "text" in told && told.text,
-      /^3 files changed and not kept yet\n.*main\.js modified \+1 -1/s,
-    );
-    await nvim.command("silent undo");
-    t.same(await lines("main.js"), ["greet('Ada');", "const x = BAD;"], "one undo takes it back");
-    await nvim.command("silent redo");
-    await undoAll();
-    for (const [name, content] of Object.entries(FILES)) t.equal(onDisk(name), content, name);
-  });
+      t.match(
+        await text("rename", rename),
+        /^3 files changed and written\.\n(greet|main|other)\.js: 1 edit\n.*: 1 edit\n.*: 1 edit$/,
+      );
+      t.equal(onDisk("greet.js"), FILES["greet.js"].replace("greet", "welcome"));
+      t.equal(onDisk("main.js"), FILES["main.js"].replace("greet", "welcome"), "line ends stay");
+      t.equal(onDisk("other.js"), "welcome('Bob');\n", "a file that is not open, too");
+      await nvim.waitFor(async () => (await changes()).length === 3, "the changes to be listed");
+      t.ok((await changes()).every(({ cli }) => cli === "gemini"));
+      t.same(
+        await nvim.lua("local names = vim.g.written table.sort(names) return names"),
+        ["greet.js", "main.js", "other.js"],
+        "plugins are told that the files were written",
+      );
+      t.equal(await nvim.lua("return vim.bo.modified"), false);
+      const [told] = (await client.mcp.readResource({ uri: "nvim://changes" })).contents;
+      t.match(
+        told && "text" in told && told.text,
+        /^3 files changed and not kept yet\n.*main\.js modified \+1 -1/s,
+      );
+      await nvim.command("silent undo");
+      t.same(await lines("main.js"), ["greet('Ada');", "const x = BAD;"], "one undo takes it back");
+      await nvim.command("silent redo");
+      await undoAll();
+      for (const [name, content] of Object.entries(FILES)) t.equal(onDisk(name), content, name);
+    },
+  );
 
   await t.test("deleted files are among the changes, unless their names are excluded", async (t) => {
     const agent = new HookedAgent(bridge);
@@ -81,14 +84,14 @@ t.test("tools edit files in the editor", async (t) => {
     for (const name of ["gone.js", "gone.key", ".geminiignore"]) rmSync(nvim.path(name));
   });
 
-  await t.test("format changes the text of the buffer", async (t) => {
+  await t.test("the tool format changes the text of the buffer", async (t) => {
     t.match(await text("format", { path: "greet.js" }), "1 file changed and written.\ngreet.js: 1 edit");
     t.equal(onDisk("greet.js"), FILES["greet.js"].replace("   \n", "\n"));
     t.equal(await text("format", { path: "greet.js" }), "There is nothing to change.");
     await undoAll();
   });
 
-  await t.test("two simultaneous edits are undone separately", async (t) => {
+  await t.test("two simultaneous edits by tools are undone separately", async (t) => {
     for (const name of ["one.js", "two.js"]) writeFileSync(nvim.path(name), "const a = 1;  \n".repeat(300));
     await Promise.all(["one.js", "two.js"].map((path) => text("format", { path })));
     for (const name of ["one.js", "two.js"]) t.equal(onDisk(name), "const a = 1;\n".repeat(300));
@@ -126,7 +129,7 @@ t.test("tools edit files in the editor", async (t) => {
     t.equal(onDisk("main.js"), FILES["main.js"]);
   });
 
-  await t.test("an edit of many places is made as a whole, or not at all", async (t) => {
+  await t.test("an edit of many places in a file is made completely or not at all", async (t) => {
     const uses = (name: string, count: number) => `${name}();\n`.repeat(count);
     for (const file of ["many1.js", "many2.js"]) writeFileSync(nvim.path(file), uses("old", 600));
     await nvim.command("edit many1.js");
@@ -144,17 +147,20 @@ t.test("tools edit files in the editor", async (t) => {
     await nvim.command("bwipeout! many1.js | edit main.js");
   });
 
-  await t.test("an edit is made completely or not at all, and loses no text of the user", async (t) => {
-    await nvim.input(":buffer greet.js<CR>ggOunsaved<Esc>");
-    t.match(await refusal("rename", rename), "greet.js has unsaved changes: ask the user");
-    t.equal(onDisk("main.js"), FILES["main.js"]);
-    t.equal(onDisk("greet.js"), FILES["greet.js"]);
-    await nvim.input(":edit!<CR>");
-    writeFileSync(nvim.path(".geminiignore"), "other.js\n");
-    t.match(await refusal("rename", rename), "other.js is excluded");
-    t.equal(onDisk("main.js"), FILES["main.js"]);
-    writeFileSync(nvim.path(".geminiignore"), "");
-  });
+  await t.test(
+    "an edit of several files is made completely or not at all, and loses no text of the user",
+    async (t) => {
+      await nvim.input(":buffer greet.js<CR>ggOunsaved<Esc>");
+      t.match(await refusal("rename", rename), "greet.js has unsaved changes: ask the user");
+      t.equal(onDisk("main.js"), FILES["main.js"]);
+      t.equal(onDisk("greet.js"), FILES["greet.js"]);
+      await nvim.input(":edit!<CR>");
+      writeFileSync(nvim.path(".geminiignore"), "other.js\n");
+      t.match(await refusal("rename", rename), "other.js is excluded");
+      t.equal(onDisk("main.js"), FILES["main.js"]);
+      writeFileSync(nvim.path(".geminiignore"), "");
+    },
+  );
 });
 
 t.test("an edit for an earlier version of the text is refused", async (t) => {
@@ -203,7 +209,7 @@ t.test("an edit for an earlier version of the text is refused", async (t) => {
   );
 });
 
-t.test("files keep their encoding and their final line break", async (t) => {
+t.test("files that tools edit keep their encoding and their final line break", async (t) => {
   const files = {
     "old.js": Buffer.from("greet('J\xfcrg');\n", "latin1"),
     "main.js": "greet('Ada');",

@@ -14,7 +14,7 @@ const FILES = {
   "../outside.js": "function greet() {}\n",
 };
 
-t.test("read-only tools answer about the editor", async (t) => {
+t.test("read-only tools answer questions about the editor", async (t) => {
   const bridge = await startBridge(t, {
     files: FILES,
     args: ["main.js", "notes.md", "private.key"],
@@ -26,7 +26,7 @@ t.test("read-only tools answer about the editor", async (t) => {
   const client = await connectEditorClient(t, bridge);
   const { text, refusal } = client;
 
-  await t.test("tools are listed with correct annotations", async (t) => {
+  await t.test("tools for the model are listed with correct annotations", async (t) => {
     const { tools } = await client.mcp.listTools();
     const known = await nvim.lua(
       "return require('gemini-bridge.config').set({ tools = { offered = { '' } } })[1]",
@@ -57,7 +57,7 @@ t.test("read-only tools answer about the editor", async (t) => {
     t.match(await shown(), /Tools +2 calls by the model\n/);
   });
 
-  await t.test("diagnostics of a file that is not open are returned", async (t) => {
+  await t.test("diagnostics of a file that is not open are returned by the tool diagnostics", async (t) => {
     writeFileSync(nvim.path("new.js"), "const y = BAD;\n");
     t.equal(
       await text("diagnostics", { path: "new.js" }),
@@ -65,7 +65,7 @@ t.test("read-only tools answer about the editor", async (t) => {
     );
   });
 
-  await t.test("diagnostics settle after a write", async (t) => {
+  await t.test("the tool diagnostics waits for new diagnostics after a write", async (t) => {
     await text("diagnostics", { path: "main.js", settle: true });
     writeFileSync(nvim.path("main.js"), "greet('Ada');\n\nconst é = BAD, z = BAD;\n");
     const { structuredContent, content } = await client.call("diagnostics", {
@@ -161,7 +161,7 @@ t.test("read-only tools answer about the editor", async (t) => {
     t.match(await refusal("read_buffer", { path: "large.js" }), "too large to be read");
   });
 
-  /** Arguments for every tool. */
+  /** Returns arguments for every tool. */
   function argumentsFor(path: string): Record<string, Record<string, unknown>> {
     const place = { path, line: 1, symbol: "function" };
     return {
@@ -212,7 +212,7 @@ t.test("read-only tools answer about the editor", async (t) => {
     t.match(await refusal("symbols", { path: "a\0b" }), "path is not a valid file name");
   });
 
-  await t.test("every tool refuses while sharing is paused", async (t) => {
+  await t.test("every tool refuses calls while sharing is paused", async (t) => {
     const { tools } = await client.mcp.listTools();
     t.same(Object.keys(argumentsFor("")).sort(), tools.map(({ name }) => name).sort());
     await nvim.command("GeminiShare off");

@@ -26,7 +26,7 @@ t.test("the model can show files and lists, and read resources", async (t) => {
   const where = () =>
     nvim.lua("return { vim.api.nvim_get_current_win(), vim.api.nvim_get_mode().mode, vim.fn.col('.') }");
 
-  await t.test("open_file keeps the focus", async (t) => {
+  await t.test("the tool open_file does not move the focus", async (t) => {
     await nvim.input("A!");
     const before = await where();
     t.equal(await text("open_file", { path: "long.txt", line: 100 }), "long.txt:100 is shown.");
@@ -57,7 +57,7 @@ t.test("the model can show files and lists, and read resources", async (t) => {
     await nvim.input("<Esc>:silent undo<CR>");
   });
 
-  await t.test("quickfix fills the list", async (t) => {
+  await t.test("the tool quickfix fills the quickfix list", async (t) => {
     const items = [
       { path: "main.js", line: 2, text: "look\nhere" },
       { path: ".env", line: 1, text: "no" },
@@ -88,7 +88,7 @@ t.test("the model can show files and lists, and read resources", async (t) => {
     t.equal(await nvim.lua("return vim.fn.getqflist({ title = 1 }).title"), "To do", "and it is shown again");
   });
 
-  await t.test("resources are listed and read", async (t) => {
+  await t.test("resources of the MCP server are listed and read", async (t) => {
     const read = async (uri: string) => {
       const [content] = (await mcp.readResource({ uri })).contents;
       return content && "text" in content ? content.text : undefined;
@@ -135,7 +135,7 @@ t.test("the model can show files and lists, and read resources", async (t) => {
     await nvim.waitFor(`${follows} == 0`, "the selection to be left alone");
   });
 
-  await t.test("prompts are listed, and their placeholders are replaced", async (t) => {
+  await t.test("prompts of the MCP server are listed, and their placeholders are replaced", async (t) => {
     const { prompts } = await mcp.listPrompts();
     t.same(prompts.map(({ name }) => name).sort(), ["explain", "fix", "haiku", "quote", "review", "test"]);
     const say = async (name: string, args: Record<string, string> = {}) => {
@@ -165,19 +165,28 @@ t.test("the model can show files and lists, and read resources", async (t) => {
   });
 });
 
-t.test("a file that another Neovim has open is shown without an error, and the user is told", async (t) => {
-  const bridge = await startBridge(t, { files: FILES, args: ["main.js"], init: languageServer() });
-  const { nvim } = bridge;
-  const client = await connectEditorClient(t, bridge);
-  const swap = `vim.o.swapfile, vim.o.directory = true, ${JSON.stringify(nvim.dirs.workspace)}`;
-  await nvim.lua(swap);
-  await startNvim(t, { cwd: nvim.dirs.workspace, args: ["long.txt", "notes.md", "-O"], init: swap });
-  t.equal(await client.text("open_file", { path: "long.txt" }), "long.txt is shown.");
-  await nvim.waitFor(async () => (await nvim.messages()).includes("long.txt has a swap file"), "the message");
-  await client.text("symbols", { path: "notes.md" });
-  await nvim.input(":edit notes.md<CR>");
-  t.equal(await nvim.lua("return vim.fn.getline(1)"), "# Notes");
-  await nvim.waitFor(async () => (await nvim.messages()).includes("notes.md has a swap file"), "the message");
-  t.ok(await nvim.lua("return vim.fn.swapname('%') ~= ''"), "with a swap file of its own");
-  t.notMatch(await nvim.messages(), /E\d+:/);
-});
+t.test(
+  "the tool open_file shows a file that another Neovim has open, and a message tells the user",
+  async (t) => {
+    const bridge = await startBridge(t, { files: FILES, args: ["main.js"], init: languageServer() });
+    const { nvim } = bridge;
+    const client = await connectEditorClient(t, bridge);
+    const swap = `vim.o.swapfile, vim.o.directory = true, ${JSON.stringify(nvim.dirs.workspace)}`;
+    await nvim.lua(swap);
+    await startNvim(t, { cwd: nvim.dirs.workspace, args: ["long.txt", "notes.md", "-O"], init: swap });
+    t.equal(await client.text("open_file", { path: "long.txt" }), "long.txt is shown.");
+    await nvim.waitFor(
+      async () => (await nvim.messages()).includes("long.txt has a swap file"),
+      "the message",
+    );
+    await client.text("symbols", { path: "notes.md" });
+    await nvim.input(":edit notes.md<CR>");
+    t.equal(await nvim.lua("return vim.fn.getline(1)"), "# Notes");
+    await nvim.waitFor(
+      async () => (await nvim.messages()).includes("notes.md has a swap file"),
+      "the message",
+    );
+    t.ok(await nvim.lua("return vim.fn.swapname('%') ~= ''"), "with a swap file of its own");
+    t.notMatch(await nvim.messages(), /E\d+:/);
+  },
+);

@@ -1,4 +1,4 @@
-/** Tests diagnostics of files that are not open: published ones, and those of workspace reports. */
+/** Tests diagnostics of files that are not open: published diagnostics, and diagnostics of workspace reports. */
 import { writeFileSync } from "node:fs";
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";
@@ -23,7 +23,7 @@ async function start(t: Parameters<typeof startBridge>[0], mode: string, options
   return { bridge, client, nvim: bridge.nvim };
 }
 
-t.test("a complete workspace report is listed", async (t) => {
+t.test("the diagnostics of a complete workspace report are listed", async (t) => {
   const { client, nvim } = await start(t, "whole");
   t.equal(
     await client.text("diagnostics"),
@@ -62,22 +62,25 @@ t.test("a complete workspace report is listed", async (t) => {
   t.equal(await client.text("diagnostics"), "no diagnostics", "and what it has said is forgotten");
 });
 
-t.test("a workspace report in parts is listed, even if it does not end", async (t) => {
-  const { client } = await start(t, "parts", "timeout = 3000");
-  t.equal(
-    await client.text("diagnostics"),
-    [
-      "2 errors, 1 warning in 2 files",
-      PUBLISHED,
-      "pulled.js:1:7 error first [W1]",
-      "pulled.js:2:1 warning second [W1]",
-      "(the language server workspace did not answer in 3000 ms.)",
-      HIDDEN,
-    ].join("\n"),
-  );
-});
+t.test(
+  "the diagnostics of a partial workspace report are listed, even if the report does not end",
+  async (t) => {
+    const { client } = await start(t, "parts", "timeout = 3000");
+    t.equal(
+      await client.text("diagnostics"),
+      [
+        "2 errors, 1 warning in 2 files",
+        PUBLISHED,
+        "pulled.js:1:7 error first [W1]",
+        "pulled.js:2:1 warning second [W1]",
+        "(the language server workspace did not answer in 3000 ms.)",
+        HIDDEN,
+      ].join("\n"),
+    );
+  },
+);
 
-t.test("a silent or failing server is named in the answer", async (t) => {
+t.test("the answer names a language server that is silent or fails", async (t) => {
   const silent = await start(t, "silent", "timeout = 1500");
   t.equal(
     await silent.client.text("diagnostics"),
@@ -104,7 +107,7 @@ t.test("an invalid workspace report is ignored", async (t) => {
   t.notMatch(await nvim.messages(), /Error|traceback/);
 });
 
-t.test("a hundred thousand diagnostics of a workspace are truncated", async (t) => {
+t.test("a list of a hundred thousand workspace diagnostics is truncated", async (t) => {
   const { client, nvim } = await start(t, "many", "max_items = 3, timeout = 30000");
   const text = await client.text("diagnostics");
   const [heading, ...lines] = text.split("\n");
@@ -120,26 +123,29 @@ t.test("a hundred thousand diagnostics of a workspace are truncated", async (t) 
   t.notMatch(await nvim.messages(), /Error|traceback/);
 });
 
-t.test("diagnostics from before the start of the bridge are listed, and removed ones are not", async (t) => {
-  const { bridge, nvim } = await start(t, "silent", "timeout = 300");
-  await nvim.command("GeminiStop");
-  await bridge.is("stopped");
-  await nvim.lua(`
+t.test(
+  "diagnostics from before the start of the bridge are listed, and removed diagnostics are not",
+  async (t) => {
+    const { bridge, nvim } = await start(t, "silent", "timeout = 300");
+    await nvim.command("GeminiStop");
+    await bridge.is("stopped");
+    await nvim.lua(`
     local namespace = vim.api.nvim_create_namespace("linter")
     for _, name in ipairs({ "main.js", "same.js" }) do
       local one = { lnum = 0, col = 0, message = "from a linter", severity = 4 }
       vim.diagnostic.set(namespace, vim.fn.bufadd(name), { one })
     end`);
-  await nvim.command("GeminiStart");
-  await bridge.is("running");
-  const next = await connectEditorClient(t, bridge);
-  const before = await next.text("diagnostics", { severity: "hint" });
-  t.match(before, "main.js:1:1 hint from a linter");
-  t.match(before, "same.js:1:1 hint from a linter");
-  t.match(before, PUBLISHED);
-  await nvim.lua("vim.diagnostic.reset(vim.api.nvim_create_namespace('linter'))");
-  t.notMatch(await next.text("diagnostics"), "linter");
-  writeFileSync(nvim.path("published.js"), "");
-  await nvim.command("bwipeout published.js");
-  t.match(await next.text("diagnostics"), /^no diagnostics\n/);
-});
+    await nvim.command("GeminiStart");
+    await bridge.is("running");
+    const next = await connectEditorClient(t, bridge);
+    const before = await next.text("diagnostics", { severity: "hint" });
+    t.match(before, "main.js:1:1 hint from a linter");
+    t.match(before, "same.js:1:1 hint from a linter");
+    t.match(before, PUBLISHED);
+    await nvim.lua("vim.diagnostic.reset(vim.api.nvim_create_namespace('linter'))");
+    t.notMatch(await next.text("diagnostics"), "linter");
+    writeFileSync(nvim.path("published.js"), "");
+    await nvim.command("bwipeout published.js");
+    t.match(await next.text("diagnostics"), /^no diagnostics\n/);
+  },
+);

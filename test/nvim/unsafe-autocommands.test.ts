@@ -26,7 +26,9 @@ const ENDS: Record<string, (reviewer: Reviewer, id: number) => Promise<unknown>>
   "rejected by command": (reviewer) => reviewer.nvim.lua("require('gemini-bridge').reject()"),
 };
 
-/** Returns configuration that makes each of these events raise errors, like those of users and plugins. */
+/**
+ * Returns configuration in which each of these events raises errors, as broken autocommands of users and plugins do.
+ */
 function failing(events: readonly string[]): string {
   return events
     .map(
@@ -67,7 +69,7 @@ for (const events of EVENTS) {
   }
 }
 
-t.test("a failing autocommand under :w and :q keeps the decision", async (t) => {
+t.test("a failing autocommand during :w or :q does not prevent the decision", async (t) => {
   const { reviewer } = await start(t, failing(["WinClosed", "BufHidden", "BufUnload", "BufEnter"]));
   for (const keys of [":w<CR>", ":q<CR>", "ZZ", ":bdelete<CR>"]) {
     const id = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
@@ -106,7 +108,7 @@ t.test("'eventignorewin' does not prevent :w and :q in a proposal", async (t) =>
   t.notMatch(await reviewer.nvim.messages(), /E\d+/);
 });
 
-t.test("FileType autocommands do not misalign the two sides", async (t) => {
+t.test("FileType autocommands do not misalign the two windows of a review", async (t) => {
   const reviewer = await Reviewer.start(t, {
     files: { "a.lua": "local a = 1\n", "b.txt": "b\n" },
     args: ["b.txt"],

@@ -5,7 +5,7 @@ import { Reviewer } from "../support/review.ts";
 const FILES = { "a.txt": "one\ntwo\nthree\n", "b.txt": "b\nb2\n" };
 const PROPOSED = "one\n2\nthree\n";
 const EDITED = "one\nedited\nthree\n";
-/** An `<expr>` mapping that waits for a key, as text objects and jumps of plugins do. */
+/** An `<expr>` mapping that waits for a key, as text objects and jump plugins do. */
 const WAITS = `vim.keymap.set({ 'n', 'o', 'i', 't' }, '<F2>', function() vim.fn.getcharstr() return '' end, { expr = true })`;
 const EDIT = `vim.api.nvim_buf_set_lines(vim.iter(vim.api.nvim_list_bufs()):find(function(buf)
   return vim.b[buf].gemini_diff
@@ -13,7 +13,7 @@ end), 1, 2, true, { 'edited' })`;
 const OURS = `return vim.tbl_filter(function(name) return name:find('^gemini') end,
   vim.tbl_map(vim.api.nvim_buf_get_name, vim.api.nvim_list_bufs()))`;
 
-/** States in which Neovim refuses changes of windows, with the keys that enter and leave them. */
+/** States in which Neovim does not allow changes of windows, with the keys to enter and leave each state. */
 const MOMENTS: Record<string, [enter: string, leave: string]> = {
   "text lock": ["<F2>", "x"],
   "text lock after an operator": ["d<F2>", "x<Esc>"],
@@ -26,25 +26,28 @@ async function start(t: Test) {
 }
 
 for (const [moment, [enter, leave]] of Object.entries(MOMENTS)) {
-  t.test(`reviews open and close around ${moment}`, async (t) => {
+  t.test(`reviews open and close after ${moment}`, async (t) => {
     const reviewer = await start(t);
     const { nvim } = reviewer;
     const path = nvim.path("a.txt");
     const before = await reviewer.layout();
 
-    await t.test("a review is answered at once and shown as soon as possible", async (t) => {
-      await nvim.input(enter);
-      const id = await reviewer.open(path, PROPOSED);
-      t.same(await reviewer.proposals(), [], "not now");
-      t.same(await nvim.lua("return #require('gemini-bridge').diffs()"), 1, "but it is pending");
-      await nvim.input(leave);
-      await nvim.waitFor(async () => (await reviewer.proposals()).length === 1, "the review");
-      t.equal(await reviewer.close(id), PROPOSED);
-      await reviewer.outcomes();
-      t.same(await reviewer.layout(), before);
-    });
+    await t.test(
+      "openDiff is answered immediately, and the review is shown as soon as possible",
+      async (t) => {
+        await nvim.input(enter);
+        const id = await reviewer.open(path, PROPOSED);
+        t.same(await reviewer.proposals(), [], "not now");
+        t.same(await nvim.lua("return #require('gemini-bridge').diffs()"), 1, "but it is pending");
+        await nvim.input(leave);
+        await nvim.waitFor(async () => (await reviewer.proposals()).length === 1, "the review");
+        t.equal(await reviewer.close(id), PROPOSED);
+        await reviewer.outcomes();
+        t.same(await reviewer.layout(), before);
+      },
+    );
 
-    await t.test("a review that is closed before it could be shown leaves nothing", async (t) => {
+    await t.test("a review that is closed before it was shown leaves nothing behind", async (t) => {
       await nvim.input(enter);
       const id = await reviewer.open(path, PROPOSED);
       t.equal(await reviewer.close(id), PROPOSED);
@@ -53,19 +56,22 @@ for (const [moment, [enter, leave]] of Object.entries(MOMENTS)) {
       t.same(await nvim.lua(OURS), []);
     });
 
-    await t.test("closeDiff answers the edited text, and the windows close afterwards", async (t) => {
-      const id = await reviewer.open(path, PROPOSED);
-      await nvim.lua(EDIT);
-      await nvim.input(enter);
-      t.equal(await reviewer.close(id), EDITED);
-      await nvim.input(leave);
-      await nvim.waitFor(async () => (await reviewer.proposals()).length === 0, "the windows to close");
-      await reviewer.outcomes();
-      t.same(await reviewer.layout(), before);
-      t.same(await nvim.lua(OURS), []);
-    });
+    await t.test(
+      "closeDiff returns the edited text during a text lock, and the windows close later",
+      async (t) => {
+        const id = await reviewer.open(path, PROPOSED);
+        await nvim.lua(EDIT);
+        await nvim.input(enter);
+        t.equal(await reviewer.close(id), EDITED);
+        await nvim.input(leave);
+        await nvim.waitFor(async () => (await reviewer.proposals()).length === 0, "the windows to close");
+        await reviewer.outcomes();
+        t.same(await reviewer.layout(), before);
+        t.same(await nvim.lua(OURS), []);
+      },
+    );
 
-    await t.test("a decision of a script is told at once", async (t) => {
+    await t.test("a decision by a script is reported immediately", async (t) => {
       const id = await reviewer.open(path, PROPOSED);
       await nvim.lua(EDIT);
       await nvim.input(enter);
@@ -76,7 +82,7 @@ for (const [moment, [enter, leave]] of Object.entries(MOMENTS)) {
       t.notMatch(await nvim.messages(), /E\d+:|traceback/);
     });
 
-    await t.test("a client that leaves takes its review along, and the next one is shown", async () => {
+    await t.test("when a client disconnects, its review closes, and the next review is shown", async () => {
       const id = await reviewer.open(path, PROPOSED);
       await reviewer.open(nvim.path("b.txt"), "next\n", "another");
       await nvim.input(enter);
@@ -94,7 +100,7 @@ for (const [moment, keys, wait] of [
   ["a message waits for the command line", ":echo 1", "require('gemini-bridge.notify')('hello')"],
   ["a review waits for the command-line window", "q:", ""],
 ] as const)
-  t.test(`Neovim sleeps while ${moment}`, async (t) => {
+  t.test(`Neovim is idle while ${moment}`, async (t) => {
     const reviewer = await start(t);
     const { nvim } = reviewer;
     await nvim.lua(
@@ -103,12 +109,12 @@ for (const [moment, keys, wait] of [
     await nvim.input(keys);
     if (wait) await nvim.lua(wait);
     else await reviewer.open(nvim.path("a.txt"), PROPOSED);
-    await delay(300); // idle on purpose
+    await delay(300); // the test measures an idle Neovim
     const count = Number(await nvim.lua("return count"));
     t.ok(count < 50, `${count} times ready for a key`);
   });
 
-t.test("a review is shown after text lock in Terminal mode, which has no SafeState", async (t) => {
+t.test("a review is shown after a text lock in Terminal mode, which fires no SafeState", async (t) => {
   const reviewer = await start(t);
   await reviewer.nvim.lua("vim.cmd.vsplit() vim.cmd.terminal('cat') vim.cmd.startinsert()");
   await reviewer.nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "Terminal mode");
@@ -120,7 +126,7 @@ t.test("a review is shown after text lock in Terminal mode, which has no SafeSta
   t.equal((await reviewer.nvim.nvim.mode).mode, "t");
 });
 
-t.test(":GeminiAccept works under text lock and in the command-line window", async (t) => {
+t.test(":GeminiAccept works during a text lock and in the command-line window", async (t) => {
   const reviewer = await Reviewer.start(t, {
     files: FILES,
     args: ["b.txt"],
@@ -141,7 +147,7 @@ t.test(":GeminiAccept works under text lock and in the command-line window", asy
   t.notMatch(await reviewer.nvim.messages(), /E\d+:|traceback/);
 });
 
-t.test("a text that is replaced under text lock is shown afterwards", async (t) => {
+t.test("a proposal that is replaced during a text lock is shown after the lock", async (t) => {
   const reviewer = await start(t);
   const id = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
   await reviewer.nvim.input("<F2>");

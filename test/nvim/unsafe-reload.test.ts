@@ -9,14 +9,14 @@ import { makeDirectory } from "../support/sandbox.ts";
 const FILES = { "a.txt": "one\ntwo\nthree\n", "d/e.txt": "one\n", "b.txt": "b\n" };
 const TEXT = (name: string) =>
   `table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('${name}'), 0, -1, true), ' ')`;
-/** An agent writes a.txt, and Neovim is told. */
+/** Writes a.txt as an agent, and tells Neovim about the write. */
 async function write(reviewer: Reviewer, text: string): Promise<void> {
   const path = reviewer.nvim.path("a.txt");
   writeFileSync(path, text);
   await reviewer.call("file_changed", { path });
 }
 
-/** The bridge in a Neovim that shows a file which was under review. */
+/** Starts the bridge in a Neovim that shows a file after a review. */
 async function afterReview(t: Test, name: string) {
   const bridge = await startBridge(t, { files: FILES, args: [name] });
   const client = await bridge.client();
@@ -33,7 +33,7 @@ for (const [moment, enter, leave] of [
   ["text lock in Insert mode", "i<F2>", "x<Esc>"],
   ["the command-line window", "q:", ":q<CR>"],
 ] as const) {
-  t.test(`${moment}: what a CLI writes comes afterwards`, async (t) => {
+  t.test(`${moment}: a file that a CLI has written is reloaded later`, async (t) => {
     const reviewer = await Reviewer.start(t, { files: FILES, args: ["a.txt"], init: WAITS });
     const { nvim } = reviewer;
     await nvim.input(enter);
@@ -50,13 +50,13 @@ t.test("while :s///c asks, the buffer is not reloaded", async (t) => {
   const { nvim } = reviewer;
   await nvim.input(":%s/o/0/c<CR>");
   await nvim.waitFor(async () => (await nvim.nvim.mode).mode === "r?", "the question");
-  const told = write(reviewer, "the CLI's own\ntwo\nthree\n"); // answered when the question is
+  const told = write(reviewer, "the CLI's own\ntwo\nthree\n"); // the answer comes after the answer to the question
   await nvim.input("q");
   await told;
   await nvim.waitFor(`${TEXT("a.txt")} == "the CLI's own two three"`, "the new text");
 });
 
-t.test("a watched directory that is replaced by another stays watched", async (t) => {
+t.test("a watched directory that is replaced by another directory stays watched", async (t) => {
   const { nvim } = await afterReview(t, "d/e.txt");
   for (const round of [1, 2, 3]) {
     renameSync(nvim.path("d"), nvim.path(`old${round}`));
@@ -74,7 +74,7 @@ t.test("a watched directory that is replaced by another stays watched", async (t
 });
 
 if (process.platform === "linux") {
-  t.test("files are polled if the system has no free watches", async (t) => {
+  t.test("reviewed files are polled if the system has no free file watches", async (t) => {
     const limited = join(makeDirectory(t), "nvim");
     writeFileSync(
       limited,

@@ -1,4 +1,4 @@
-/** A simulated user: random keys and commands of a working day against random events of CLIs and of the disk. */
+/** Simulates a working day: random keys and commands of a user, with random events of CLIs and of the disk. */
 import fc from "fast-check";
 import t from "tap";
 import { fuzz } from "../support/fuzz.ts";

@@ -1,4 +1,4 @@
-/** Tests the real CLI in modes in which it does not ask: its turns, and the gate. */
+/** Tests the turns and the gate of the real CLI in modes in which the CLI does not ask. */
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, join } from "node:path";
@@ -63,7 +63,7 @@ const write = (nvim: Nvim, content: string) => [
 const shown = (nvim: Nvim, cli: Cli) =>
   nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(..., 0, -1, false), '\\n')", cli.place.buf);
 
-t.test("hooks follow the CLI in YOLO mode", async (t) => {
+t.test("hooks report the turns of the real CLI in YOLO mode", async (t) => {
   const { nvim, model, cli } = await start(t, "--yolo");
   const onDisk = () => readFileSync(nvim.path("a.txt"), "utf8");
 
@@ -81,7 +81,7 @@ t.test("hooks follow the CLI in YOLO mode", async (t) => {
     t.same(await told(nvim, 3), ["TurnStarted: Write two.", "Waiting", "TurnEnded"], "each once");
   });
 
-  await t.test("a rejection ends the turn", async (t) => {
+  await t.test("a rejection ends the turn of the real CLI", async (t) => {
     model.say(write(nvim, "three\n"));
     await cli.type("Write three.");
     await hasReview(nvim);
@@ -134,7 +134,7 @@ t.test("hooks follow the CLI in YOLO mode", async (t) => {
     const isShown = async () =>
       /crlf\.txt/.test(String(await nvim.lua("return vim.fn.bufname(vim.fn.winbufnr(vim.fn.winnr('$')))")));
     await nvim.waitFor("vim.bo.filetype == 'gemini_history'", "the page", 10_000);
-    await nvim.input("4G"); // below its turn, the new file and the first change
+    await nvim.input("4G"); // the line below the turn, the new file and the first change
     await nvim.waitFor(isShown, "the last change of the file");
     await nvim.command("GeminiUndo");
     await nvim.waitFor(() => read("crlf.txt") !== "1\r\n2\r\n", "it to be taken back");
@@ -151,7 +151,7 @@ t.test("hooks follow the CLI in YOLO mode", async (t) => {
     t.same(await told(nvim, 2), ["TurnStarted: Run it.", "TurnEnded"]);
   });
 
-  await t.test("without the gate, edits are made without asking", async (t) => {
+  await t.test("without the gate, the CLI edits files without asking", async (t) => {
     await nvim.command("GeminiGate off");
     model.say(write(nvim, "four\n"), [{ text: "It is four." }]);
     await cli.type("Write four.");
@@ -181,7 +181,7 @@ t.test("Esc in the terminal of :Gemini ends the turn", async (t) => {
   await isDoing(nvim, "idle");
   await nvim.waitFor("require('gemini-bridge').status().clients[1].terminal == 'gemini'", "its terminal");
 
-  await t.test("while it asks", async (t) => {
+  await t.test("Esc ends the turn while the CLI asks", async (t) => {
     model.say(write(nvim, "two\n"));
     await cli.type("Write two.");
     await hasReview(nvim);
@@ -192,7 +192,7 @@ t.test("Esc in the terminal of :Gemini ends the turn", async (t) => {
     await nvim.waitFor("vim.fn.exists('#gemini-bridge.changes') == 0", "the end of the edit");
   });
 
-  await t.test("while a tool runs", async (t) => {
+  await t.test("Esc ends the turn while a tool runs", async (t) => {
     model.say([
       { functionCall: { name: "run_shell_command", args: { command: "echo theirs > made.txt; sleep 60" } } },
     ]);
@@ -210,7 +210,7 @@ t.test("Esc in the terminal of :Gemini ends the turn", async (t) => {
     t.notOk(existsSync(nvim.path("made.txt")));
   });
 
-  await t.test("a turn of many steps is reported once", async (t) => {
+  await t.test("a turn of many steps is reported only once", async (t) => {
     const read = { functionCall: { name: "read_file", args: { file_path: nvim.path("a.txt") } } };
     model.say([read], [read], [{ text: "And" }, read], [{ text: "It is one." }]);
     await cli.type("Read.");

@@ -1,6 +1,6 @@
 /**
- * Tests the build, and how the state of the bundle is determined: each start needs the state, and hashes the sources only
- * if necessary. For a read-only folder, see test/root/build.test.ts.
+ * Tests the build, and how the state of the bundle is determined. Each start needs this state, and hashes the sources
+ * only if necessary. test/root/build.test.ts tests a read-only folder.
  */
 import { appendFileSync, mkdirSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,10 @@ import { makeDirectory } from "../support/sandbox.ts";
 
 type Programs = Record<string, { link: string } | { script: string }>;
 
-/** Starts a Neovim with a copy of the plugin. @param programs all programs on PATH. Default: those of the test */
+/**
+ * Starts a Neovim with a copy of the plugin.
+ * @param programs all programs on PATH. Default: the programs of the test
+ */
 async function startBeside(
   t: Test,
   programs?: Programs,
@@ -32,12 +35,12 @@ async function startBeside(
   return { nvim, copy };
 }
 
-/** Returns the error of `build.lua`, as a plugin manager gets it. */
+/** Returns the error of `build.lua`, as a plugin manager would see it. */
 function buildError(nvim: Nvim, copy: string): Promise<unknown> {
   return nvim.lua("return tostring(select(2, pcall(dofile, ...)))", join(copy, "build.lua"));
 }
 
-t.test("build.lua says what is missing and what to do", async (t) => {
+t.test("build.lua reports what is missing and gives advice", async (t) => {
   await t.test("a build without Node is refused with advice", async (t) => {
     const { nvim, copy } = await startBeside(t, {});
     t.equal(
@@ -67,7 +70,7 @@ t.test("build.lua says what is missing and what to do", async (t) => {
     t.match(await buildError(nvim, copy), /^gemini-bridge: npm is not on PATH/);
   });
 
-  await t.test("a failure of npm is reported", async (t) => {
+  await t.test("a build reports a failure of npm", async (t) => {
     const { nvim, copy } = await startBeside(t);
     writeFileSync(join(copy, "package-lock.json"), "{ this is no JSON");
     const error = String(await buildError(nvim, copy));
@@ -75,19 +78,19 @@ t.test("build.lua says what is missing and what to do", async (t) => {
     t.match(error, /npm error/, "with npm's own words");
   });
 
-  await t.test("a build without a connection reports the failure", async (t) => {
+  await t.test("a build without a network connection reports the failure", async (t) => {
     const { nvim, copy } = await startBeside(t, undefined, { npm_config_registry: "http://127.0.0.1:9/" });
     const error = String(await buildError(nvim, copy));
     t.match(error, /npm cannot reach its registry: check the network/);
   });
 });
 
-t.test("newer but unchanged sources are hashed once", async (t) => {
+t.test("sources with newer times but the same content are hashed only once", async (t) => {
   const { stamp, source, state } = await startCopy(t);
   t.equal(await state(), "current");
   const remembered = statSync(stamp).mtimeMs;
   t.ok(remembered >= statSync(source).mtimeMs, "and that is remembered");
-  // Only hashing can detect this change, because the modification time stays the same.
+  // The modification time stays the same, so only hashing can detect this change.
   appendFileSync(source, "\n");
   utimesSync(source, new Date(remembered - 1_000), new Date(remembered - 1_000));
   t.equal(await state(), "current", "nothing is hashed again");

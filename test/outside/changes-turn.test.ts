@@ -1,5 +1,6 @@
 /**
- * A turn of 60 files by a real CLI, decided on the review page by single keys, with a restart of Neovim in the middle.
+ * Tests a turn of 60 files by a real CLI. Single keys on the review page decide the files, and Neovim restarts in
+ * between.
  */
 import { existsSync, readFileSync } from "node:fs";
 import t, { type Test } from "tap";
@@ -18,10 +19,10 @@ const NEW = numbers(12).map((number) => `new/new-${number}.txt`);
 const DELETED = numbers(6).map((number) => `old/deleted-${number}.txt`);
 const RENAMED = numbers(5).map((number) => [`old/before-${number}.txt`, `old/after-${number}.txt`] as const);
 const APPENDED = ["log-00.txt", "log-01.txt"];
-/** A renamed file is listed under both names, and each can be decided. */
+/** A renamed file is listed under both names. Each name can be decided. */
 const COUNT = EDITED.length + NEW.length + DELETED.length + 2 * RENAMED.length + APPENDED.length;
 
-/** Line endings, a byte order mark, and a missing end of line must stay as they are. */
+/** Undo must preserve line endings, a byte order mark, and a missing final line break. */
 function original(name: string): string {
   const lines = ["first", "second", ...Array.from({ length: 9 }, () => name), "last line"];
   if (/[27]\.txt$/.test(name)) return `${lines.join("\r\n")}\r\n`;
@@ -47,14 +48,14 @@ const Changes = z.preprocess(
   z.array(z.object({ path: z.string(), status: z.string(), hunks: z.int() })),
 );
 
-/** The tools of each CLI, and the arguments with which it does not ask. */
+/** The tools of each CLI, and the arguments with which the CLI does not ask. */
 const CLIS = [
   { cli: "gemini", args: "--yolo", replace: "replace", extra: { instruction: "Do it." }, shell: {} },
   { cli: "qwen", args: "--approval-mode yolo", replace: "edit", extra: {}, shell: { is_background: false } },
 ] as const;
 
 for (const { cli, args, replace, extra, shell } of CLIS)
-  t.test(`${cli}: 60 files are decided by single keys, half of them after a restart`, async (t) => {
+  t.test(`${cli}: single keys decide 60 files, half of them after a restart of Neovim`, async (t) => {
     const { nvim, model, gemini } = await startWithQwen(t, { files: FILES, init: "vim.o.swapfile = false" });
     linkExtension(nvim.dirs.home);
     const edits = (name: string): Turn => {
@@ -100,7 +101,7 @@ for (const { cli, args, replace, extra, shell } of CLIS)
       const isUndone = keys[0] === "x";
       const twofold = original(name).replace("second", "zweite");
       const wanted = isUndone ? FILES[name] : written.get(name);
-      // In a file with two hunks, the first is kept and the second undone.
+      // In a file with two hunks, the first hunk is kept and the second is undone.
       t.equal(bytes(next, name), isTwofold(name) ? twofold : wanted, `${name} after ${keys.join("")}`);
     }
     const differing = await next.lua(`return vim.iter(vim.api.nvim_list_bufs()):filter(function(buf)
@@ -114,7 +115,7 @@ for (const { cli, args, replace, extra, shell } of CLIS)
     t.strictSame(differing, [], "the buffers have the bytes on disk");
   });
 
-/** Whether the agent changes this file in two places. */
+/** Returns whether the agent changes a file in two places. */
 function isTwofold(name: string): boolean {
   return name.startsWith("src/") && name.endsWith("5.txt");
 }
@@ -123,18 +124,18 @@ function allNames(): Set<string> {
   return new Set([...Object.keys(FILES), ...NEW, ...RENAMED.map(([, to]) => to)]);
 }
 
-/** The bytes of a file as a string of latin1 characters; undefined if it does not exist. */
+/** Returns the bytes of a file as Latin-1 characters. undefined if the file does not exist. */
 function bytes(nvim: Nvim, name: string): string | undefined {
   return existsSync(nvim.path(name)) ? readFileSync(nvim.path(name), "utf8") : undefined;
 }
 
-/** The undecided hunks of each file. */
+/** Returns the number of undecided hunks of each file. */
 async function changes(nvim: Nvim): Promise<Map<string, number>> {
   const list = Changes.parse(await nvim.lua("return require('gemini-bridge').changes()"));
   return new Map(list.map(({ path, hunks }) => [path.slice(nvim.dirs.workspace.length + 1), hunks]));
 }
 
-/** Decides hunk by hunk on the page until this number of files is undecided. Alternates between keep and undo. */
+/** Decides hunks on the review page, alternately keep and undo, until `left` files are undecided. */
 async function decide(
   t: Test,
   nvim: Nvim,

@@ -51,7 +51,7 @@ async function start(t: Test, args: string) {
   return { nvim, model, cli, write, replace, changes };
 }
 
-t.test("a turn of many edits in YOLO mode is listed and undone", async (t) => {
+t.test("many edits of a turn in YOLO mode are listed and undone", async (t) => {
   const { nvim, model, cli, write, replace, changes } = await start(t, "--yolo");
   const read = (name: string) => readFileSync(nvim.path(name));
   model.say(

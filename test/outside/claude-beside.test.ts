@@ -1,4 +1,4 @@
-/** The real Claude Code beside the real Gemini CLI, where CLAUDE_CODE names its program: names, ends, `-p`, undo. */
+/** Tests the real Claude Code beside the real Gemini CLI: names, ends, `-p`, undo. CLAUDE_CODE names the program. */
 import { readFileSync } from "node:fs";
 import t, { type Test } from "tap";
 import { z } from "zod";
@@ -46,7 +46,7 @@ t.test("Claude Code and Gemini CLI work in one Neovim", async (t: Test) => {
   const cli = await geminiIn(nvim);
   await cli.waitForScreen(/In a.txt/, 20_000);
 
-  await t.test("the status and the list of clients name both", async (t) => {
+  await t.test("the status and the list of clients name both CLIs", async (t) => {
     t.same(z.array(z.string()).parse(await nvim.lua(`return ${CLIS}`)), ["gemini", "claude"]);
     t.comment(
       await nvim.lua("return table.concat(require('gemini-bridge.report.status_view').lines(), '\\n')"),
@@ -58,7 +58,7 @@ t.test("Claude Code and Gemini CLI work in one Neovim", async (t: Test) => {
     );
   });
 
-  await t.test("each gets its own decisions", async (t) => {
+  await t.test("each CLI gets only the decisions on its own proposals", async (t) => {
     model.say(...edits("two", "zwei"), [{ text: "It is zwei." }]);
     await nvim.command("GeminiSend! --text Change it.");
     await diffs(1);
@@ -78,13 +78,13 @@ t.test("Claude Code and Gemini CLI work in one Neovim", async (t: Test) => {
     await activity("idle");
   });
 
-  await t.test("Esc in its terminal ends the review, and its turn", async (t) => {
+  await t.test("Esc in Claude Code's terminal ends the review and the turn", async (t) => {
     await nvim.command("Gemini name=claude");
     model.say(...edits("three", "drei"));
     await nvim.command("GeminiSend! --text Again.");
     await diffs(1);
     await cli.waitForScreen(/Do you want to make this edit/, 20_000);
-    // The CLI ignores the first keys, and takes two that follow each other for another command.
+    // The CLI ignores the first keys. Two keys in quick succession would be another command.
     let pressedAt = Date.now();
     await nvim.waitFor(
       async () => {
@@ -101,7 +101,7 @@ t.test("Claude Code and Gemini CLI work in one Neovim", async (t: Test) => {
     await activity("idle");
   });
 
-  await t.test("a run with -p is not asked, and its changes are kept or undone", async (t) => {
+  await t.test("Claude Code with -p asks nothing, and its changes can be kept and undone", async (t) => {
     await nvim.command("GeminiGate on");
     const content = "by -p\n";
     model.say(
@@ -126,7 +126,7 @@ t.test("Claude Code and Gemini CLI work in one Neovim", async (t: Test) => {
     await nvim.command("GeminiGate off");
   });
 
-  await t.test("the history names it", async (t) => {
+  await t.test("the history names Claude Code", async (t) => {
     await nvim.command("GeminiHistory");
     const tree =
       "return table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('^gemini-page://history$'), 0, -1, true), '\\n')";
@@ -135,20 +135,23 @@ t.test("Claude Code and Gemini CLI work in one Neovim", async (t: Test) => {
     await nvim.command("tabclose");
   });
 
-  await t.test("killed, its review ends, the user's edits are kept, and Gemini CLI stays", async (t) => {
-    await nvim.command("Gemini name=claude");
-    model.say(...edits("three", "drei"));
-    await nvim.command("GeminiSend! --text Once more.");
-    await cli.waitForScreen(/Do you want to make this edit/, 10_000);
-    await diffs(1);
-    await nvim.lua(`vim.api.nvim_buf_set_lines(${PROPOSAL}, -1, -1, true, { 'mine' })`);
-    process.kill(
-      Number(await nvim.lua("return require('gemini-bridge.terminal.terminals').last().pid")),
-      "SIGKILL",
-    );
-    await diffs(0);
-    t.match(await nvim.messages(), /Your edits are kept/);
-    await nvim.waitFor(`#${CLIS} == 1 and ${CLIS}[1] == 'gemini'`, "its end");
-    t.equal(onDisk(), "one\nzwei\nthree\n");
-  });
+  await t.test(
+    "when Claude Code is killed, its review ends, the user's edits are kept, and Gemini CLI stays connected",
+    async (t) => {
+      await nvim.command("Gemini name=claude");
+      model.say(...edits("three", "drei"));
+      await nvim.command("GeminiSend! --text Once more.");
+      await cli.waitForScreen(/Do you want to make this edit/, 10_000);
+      await diffs(1);
+      await nvim.lua(`vim.api.nvim_buf_set_lines(${PROPOSAL}, -1, -1, true, { 'mine' })`);
+      process.kill(
+        Number(await nvim.lua("return require('gemini-bridge.terminal.terminals').last().pid")),
+        "SIGKILL",
+      );
+      await diffs(0);
+      t.match(await nvim.messages(), /Your edits are kept/);
+      await nvim.waitFor(`#${CLIS} == 1 and ${CLIS}[1] == 'gemini'`, "its end");
+      t.equal(onDisk(), "one\nzwei\nthree\n");
+    },
+  );
 });

@@ -6,7 +6,7 @@ import { waitFor } from "../support/wait.ts";
 
 const start = (t: Test) =>
   startWithGemini(t, {
-    env: { GEMINI_CLI_NO_RELAUNCH: "" }, // as for users: the CLI starts itself in a second process
+    env: { GEMINI_CLI_NO_RELAUNCH: "" }, // as for users, the CLI starts a second process of itself
     files: {
       "greet.js": "const greeting = 'Hello';\nconsole.log(greeting);\n",
       "a b,c/odd (name).txt": "odd content\n",
@@ -36,7 +36,7 @@ t.test(":Gemini runs the real CLI, which connects", async (t) => {
     );
   });
 
-  await t.test("a prompt from the editor is typed without Enter", async (t) => {
+  await t.test("a prompt of :GeminiSend is typed into the real CLI without Enter", async (t) => {
     await nvim.input("<C-\\><C-n><C-w>p");
     await nvim.input(":1,2GeminiSend explain this<CR>");
     await gemini.waitForScreen(/@greet\.js \(lines 1-2\) explain this/);
@@ -44,23 +44,26 @@ t.test(":Gemini runs the real CLI, which connects", async (t) => {
     t.equal(model.requests.filter(({ action }) => action === "streamGenerateContent").length, 0);
   });
 
-  await t.test("with !, the prompt is sent, and unusual file names are read", async (t) => {
-    model.say([{ text: "Understood." }]);
-    await nvim.input(":GeminiAdd a\\ b,c/odd\\ (name).txt<CR>");
-    await nvim.waitFor(
-      async () => (await gemini.screen()).join("").replace(/\s/g, "").includes("odd\\\\(name\\).txt"),
-      "the reference in the prompt, which wraps",
-    );
-    await nvim.input(":GeminiSend! --text and this<CR>");
-    await gemini.waitForScreen(/Understood\./, 15_000);
-    const prompt = model.promptText();
-    t.match(prompt, /\(lines 1-2\) explain this/);
-    t.match(prompt, /const greeting = 'Hello';/, "the file that was referred to");
-    t.match(prompt, /odd content/, "the file with the odd name");
-    t.match(prompt, /and this/);
-  });
+  await t.test(
+    "with :GeminiSend!, the prompt is sent, and the real CLI reads files with unusual names",
+    async (t) => {
+      model.say([{ text: "Understood." }]);
+      await nvim.input(":GeminiAdd a\\ b,c/odd\\ (name).txt<CR>");
+      await nvim.waitFor(
+        async () => (await gemini.screen()).join("").replace(/\s/g, "").includes("odd\\\\(name\\).txt"),
+        "the reference in the prompt, which wraps",
+      );
+      await nvim.input(":GeminiSend! --text and this<CR>");
+      await gemini.waitForScreen(/Understood\./, 15_000);
+      const prompt = model.promptText();
+      t.match(prompt, /\(lines 1-2\) explain this/);
+      t.match(prompt, /const greeting = 'Hello';/, "the file that was referred to");
+      t.match(prompt, /odd content/, "the file with the odd name");
+      t.match(prompt, /and this/);
+    },
+  );
 
-  await t.test("a long prompt is sent as well", async (t) => {
+  await t.test("a long prompt is sent to the real CLI completely", async (t) => {
     model.say([{ text: "That was long." }]);
     await nvim.lua(
       "require('gemini-bridge').send({ text = ..., submit = true })",
@@ -71,9 +74,9 @@ t.test(":Gemini runs the real CLI, which connects", async (t) => {
     t.match(model.promptText(), /const greeting = 'Hello';/);
   });
 
-  await t.test("if the CLI treats Enter as a line break, Enter is pressed again", async (t) => {
+  await t.test("if the real CLI treats Enter as a line break, Enter is pressed again", async (t) => {
     model.say([{ text: "Good morning." }]);
-    // The first Enter arrives while the CLI still expects the rest of a paste, as on a busy machine.
+    // Presses the first Enter while the CLI still waits for the rest of a paste, as on a busy machine.
     await nvim.lua(`
       local send, first = vim.fn.chansend, true
       vim.fn.chansend = function(channel, keys)
@@ -88,7 +91,7 @@ t.test(":Gemini runs the real CLI, which connects", async (t) => {
     t.notMatch(await nvim.messages(), /typed but not sent/);
   });
 
-  await t.test("no process of the CLI is left after :qa", async (t) => {
+  await t.test("no process of the real CLI is left after :qa", async (t) => {
     const pids = [gemini.place.shell, ...descendants(gemini.place.shell)];
     t.ok(pids.length > 1, "the CLI has a child");
     t.ok(pids.every(isAlive));
@@ -98,7 +101,7 @@ t.test(":Gemini runs the real CLI, which connects", async (t) => {
   });
 });
 
-t.test("a prompt starts the CLI and waits until it accepts input", async (t) => {
+t.test("a prompt starts the real CLI and waits until the CLI accepts input", async (t) => {
   const { nvim, model } = await start(t);
   model.say([{ text: "Good morning." }]);
   await nvim.command("edit greet.js");

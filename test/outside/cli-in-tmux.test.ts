@@ -1,6 +1,6 @@
 /**
- * Tests the real CLI in panes of tmux: one that Neovim has not opened, from which the extension's hooks must find Neovim,
- * and one that Neovim has opened.
+ * Tests the real CLI in two tmux panes. Neovim has opened only one of these panes. In the other pane, the extension's
+ * hooks must find Neovim.
  */
 import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -14,7 +14,7 @@ import { type Nvim, startNvim } from "../support/nvim.ts";
 import { enterTmux, startTmux, type Tmux } from "../support/tmux.ts";
 import { waitFor } from "../support/wait.ts";
 
-/** The CLI in a tmux server with only this pane. */
+/** The CLI in a tmux server that has only this pane. */
 class PaneCli {
   constructor(
     readonly tmux: Tmux,
@@ -29,7 +29,7 @@ class PaneCli {
     });
   }
 
-  /** Types into the empty prompt, and presses Enter when the screen shows this. */
+  /** Types into the empty prompt. Presses Enter when the screen shows `shown`. */
   async type(text: string, shown = text): Promise<void> {
     await this.shows(/Type your message/);
     this.tmux("send-keys", "-l", text);
@@ -37,7 +37,7 @@ class PaneCli {
     this.tmux("send-keys", "End", "Enter");
   }
 
-  /** Makes the model write a file, and then answer with these texts. */
+  /** Makes the model write a file and then answer with the given texts. */
   async write(name: string, content: string, ...says: string[]): Promise<void> {
     const args = { file_path: this.nvim.path(name), content: `${content}\n` };
     this.model.say([{ functionCall: { name: "write_file", args } }], ...says.map((text) => [{ text }]));
@@ -45,11 +45,11 @@ class PaneCli {
   }
 
   async enable(): Promise<void> {
-    await this.type("/ide enable", "/ide enable[^]*enable"); // the CLI lists the commands that match
+    await this.type("/ide enable", "/ide enable[^]*enable"); // the CLI also lists the matching commands
   }
 }
 
-/** @param hasVariables whether the CLI has the variables of a terminal of Neovim */
+/** @param hasVariables whether the CLI has the environment variables of a terminal of Neovim */
 async function start(t: Test, hasVariables: boolean) {
   const { nvim, model } = await startWithGemini(t, { files: { "a.txt": "one\n", "b.txt": "one\n" } });
   linkExtension(nvim.dirs.home);
@@ -70,7 +70,7 @@ async function start(t: Test, hasVariables: boolean) {
     ...(hasVariables && variables),
     no_proxy: "127.0.0.1",
     TMPDIR: nvim.dirs.tmp,
-    SSH_CONNECTION: "127.0.0.1 1 127.0.0.1 2", // else the CLI in a container connects to host.docker.internal
+    SSH_CONNECTION: "127.0.0.1 1 127.0.0.1 2", // otherwise the CLI connects to host.docker.internal in a container
   };
   const words = Object.entries(env).map(([name, value]) => `${name}='${value}'`);
   tmux("send-keys", "-l", `exec env ${words.join(" ")} gemini --yolo`);
@@ -79,7 +79,7 @@ async function start(t: Test, hasVariables: boolean) {
   await nvim.waitFor("(require('gemini-bridge').status().clients[1] or {}).hooks", "a hook", 40_000);
   const read = (name: string) => readFileSync(nvim.path(name), "utf8");
 
-  /** Checks that an edit is listed with the CLI's name and can be undone. */
+  /** Checks that an edit is listed with the CLI's name and that it can be undone. */
   async function isTracked(name: string, content: string): Promise<void> {
     await cli.write(name, content, `Done with ${content}.`);
     await cli.shows(new RegExp(`Done with ${content}`));
@@ -91,7 +91,7 @@ async function start(t: Test, hasVariables: boolean) {
     await nvim.waitFor(() => read(name) === "one\n", "the undo");
   }
 
-  /** Checks that an edit in YOLO mode opens a review while the gate is on. */
+  /** Checks that the gate makes an edit in YOLO mode open a review. */
   async function isGated(name: string, content: string): Promise<void> {
     await nvim.command("GeminiGate on");
     await cli.write(name, content);
@@ -105,7 +105,7 @@ async function start(t: Test, hasVariables: boolean) {
   return { nvim, bridge, cli, isTracked, isGated };
 }
 
-t.test("edits are tracked, undone and gated, even after :GeminiRestart", async (t) => {
+t.test("edits of a CLI in tmux are tracked, undone and gated, even after :GeminiRestart", async (t) => {
   const { nvim, bridge, cli, isTracked, isGated } = await start(t, false);
   await isTracked("a.txt", "first");
   await isGated("b.txt", "second");
@@ -116,35 +116,39 @@ t.test("edits are tracked, undone and gated, even after :GeminiRestart", async (
   await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the CLI to be back", 20_000);
   await isTracked("a.txt", "third");
   const interrupted = await nvim.lua("return require('gemini-bridge').status().clients[1].interrupted");
-  if (interrupted) await cli.enable(); // the machine was too busy for the CLI to notice nothing
+  if (interrupted) await cli.enable(); // on a busy machine, the CLI has noticed the restart
   await nvim.waitFor("not require('gemini-bridge').status().clients[1].interrupted", "the CLI", 20_000);
   await isGated("b.txt", "fourth");
 });
 
-t.test("edits are tracked and undone when the port has changed, and gated when connected", async (t) => {
-  const { nvim, bridge, cli, isTracked, isGated } = await start(t, true);
-  const { port } = bridge.file();
-  const stopped = performance.now();
-  await nvim.command("GeminiStop");
-  await bridge.is("stopped");
-  let last = 0;
-  const thief = createServer((socket) => {
-    last = performance.now();
-    socket.destroy();
-  }).listen(port, "127.0.0.1");
-  t.teardown(() => thief.close());
-  await waitFor(() => thief.listening, "the port to be taken");
-  await nvim.command("GeminiStart");
-  await bridge.is("running");
-  t.not(bridge.file().port, port);
-  await isTracked("a.txt", "first");
+t.test(
+  "edits of a CLI in tmux are tracked and undone after a change of the port, and gated after reconnecting",
+  async (t) => {
+    const { nvim, bridge, cli, isTracked, isGated } = await start(t, true);
+    const { port } = bridge.file();
+    const stopped = performance.now();
+    await nvim.command("GeminiStop");
+    await bridge.is("stopped");
+    let last = 0;
+    const thief = createServer((socket) => {
+      last = performance.now();
+      socket.destroy();
+    }).listen(port, "127.0.0.1");
+    t.teardown(() => thief.close());
+    await waitFor(() => thief.listening, "the port to be taken");
+    await nvim.command("GeminiStart");
+    await bridge.is("running");
+    t.not(bridge.file().port, port);
+    await isTracked("a.txt", "first");
 
-  // The CLI attributes the failure of its last attempt, after 2.5 s, to its next connection.
-  await waitFor(() => last - stopped > 2_200, "the CLI to give up", 20_000);
-  await cli.enable();
-  await nvim.waitFor("(require('gemini-bridge').status().clients[1] or {}).hooks", "the CLI", 20_000);
-  await isGated("b.txt", "second");
-});
+    // The CLI's last attempt fails after 2.5 s. If the CLI had connected before, the failure would count for the new
+    // connection.
+    await waitFor(() => last - stopped > 2_200, "the CLI to give up", 20_000);
+    await cli.enable();
+    await nvim.waitFor("(require('gemini-bridge').status().clients[1] or {}).hooks", "the CLI", 20_000);
+    await isGated("b.txt", "second");
+  },
+);
 
 const SETUP = `
 local env = { GEMINI_API_KEY = vim.env.GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL = vim.env.GOOGLE_GEMINI_BASE_URL }
@@ -154,7 +158,8 @@ const clients = async (nvim: Nvim) =>
   Number(await nvim.lua("return #require('gemini-bridge').status().clients"));
 
 /**
- * Starts a second Neovim in the same directory. Its process id is larger, so that a CLI in another terminal chooses it.
+ * Starts a second Neovim in the same directory. A CLI in another terminal chooses this Neovim, because its process id
+ * is larger.
  */
 async function startBeside(t: Test, nvim: Nvim, init = ""): Promise<Nvim> {
   const beside = await startNvim(t, {
@@ -172,35 +177,46 @@ async function shows(tmux: Tmux, pane: string, pattern: RegExp): Promise<void> {
   await waitFor(() => pattern.test(tmux("capture-pane", "-p", "-t", pane)), `${pattern}`, 30_000);
 }
 
-t.test("the real CLI in a pane of tmux belongs to the Neovim that opened it, and to the next", async (t) => {
-  const { nvim } = await startWithGemini(t, { init: SETUP });
-  const tmux = await startTmux(t, nvim, nvim.dirs.workspace);
-  const own = tmux("display-message", "-p", "#{pane_id}");
-  const rival = await startBeside(t, nvim);
-  await nvim.command("Gemini");
-  const pane = String(
-    await nvim.waitFor("(require('gemini-bridge.terminal.terminals').last() or {}).pane", "the pane", 10_000),
-  );
-  await shows(tmux, pane, /Type your message/);
-  await nvim.waitFor(async () => (await clients(nvim)) === 1, "the CLI to connect", 20_000);
-  t.equal(await clients(rival), 0, "another Neovim in this directory does not get it");
-  await rival.close();
+t.test(
+  "the real CLI in a tmux pane connects to the Neovim that opened the pane, and later to the next Neovim",
+  async (t) => {
+    const { nvim } = await startWithGemini(t, { init: SETUP });
+    const tmux = await startTmux(t, nvim, nvim.dirs.workspace);
+    const own = tmux("display-message", "-p", "#{pane_id}");
+    const rival = await startBeside(t, nvim);
+    await nvim.command("Gemini");
+    const pane = String(
+      await nvim.waitFor(
+        "(require('gemini-bridge.terminal.terminals').last() or {}).pane",
+        "the pane",
+        10_000,
+      ),
+    );
+    await shows(tmux, pane, /Type your message/);
+    await nvim.waitFor(async () => (await clients(nvim)) === 1, "the CLI to connect", 20_000);
+    t.equal(await clients(rival), 0, "another Neovim in this directory does not get it");
+    await rival.close();
 
-  nvim.kill();
-  await nvim.exited;
-  const next = await startBeside(t, nvim, SETUP);
-  await enterTmux(next, join(nvim.dirs.base, "tmux"), own);
-  await next.command("Gemini");
-  t.equal(tmux("display-message", "-p", "#{pane_id}"), pane, "the next Neovim goes to the pane");
-  await shows(tmux, pane, /Type your message/);
-  tmux("send-keys", "-t", pane, "-l", "/ide enable");
-  await shows(tmux, pane, /> \/ide enable[\s\S]*enable/);
-  tmux("send-keys", "-t", pane, "End", "Enter");
-  const connects = next.waitFor(async () => (await clients(next)) === 1, "the CLI to connect again", 20_000);
-  await t.resolves(
-    connects.catch((cause) => {
-      throw new Error(tmux("capture-pane", "-p", "-t", pane), { cause });
-    }),
-    "and the CLI connects to it, as it was told",
-  );
-});
+    nvim.kill();
+    await nvim.exited;
+    const next = await startBeside(t, nvim, SETUP);
+    await enterTmux(next, join(nvim.dirs.base, "tmux"), own);
+    await next.command("Gemini");
+    t.equal(tmux("display-message", "-p", "#{pane_id}"), pane, "the next Neovim goes to the pane");
+    await shows(tmux, pane, /Type your message/);
+    tmux("send-keys", "-t", pane, "-l", "/ide enable");
+    await shows(tmux, pane, /> \/ide enable[\s\S]*enable/);
+    tmux("send-keys", "-t", pane, "End", "Enter");
+    const connects = next.waitFor(
+      async () => (await clients(next)) === 1,
+      "the CLI to connect again",
+      20_000,
+    );
+    await t.resolves(
+      connects.catch((cause) => {
+        throw new Error(tmux("capture-pane", "-p", "-t", pane), { cause });
+      }),
+      "and the CLI connects to it, as it was told",
+    );
+  },
+);

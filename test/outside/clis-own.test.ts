@@ -6,7 +6,7 @@ import { connectClient } from "../support/client.ts";
 import { OLA, running, startWithClis } from "../support/clis.ts";
 import { read } from "../support/profiles.ts";
 
-t.test("each CLI is named by its own name and described by its own settings", async (t) => {
+t.test("messages about each CLI contain its own name and its own settings", async (t) => {
   const nvim = await startWithClis(t, `clis = { ${OLA} }`);
   const program = join(nvim.dirs.home, "bin/llxprt");
   writeFileSync(program, '#!/bin/sh\nps -ww -o args= -p $PPID > "$HOME/run"\nexec cat\n', { mode: 0o755 });
@@ -55,7 +55,7 @@ t.test("messages about reviews name the CLI", async (t) => {
 
   await nvim.command("Gemini");
   t.match(await nvim.messages(), /unknown CLI 'none'; known: gemini, qwen, llxprt, claude, opencode/);
-  rmSync(join(nvim.dirs.home, "bin/gemini")); // the doctor would run it to get its version
+  rmSync(join(nvim.dirs.home, "bin/gemini")); // the doctor would run this program to read its version
   await nvim.command("checkhealth gemini-bridge");
   t.match(
     String(await nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')")),
@@ -105,7 +105,7 @@ t.test("a prompt goes to the CLI that the user has started", async (t) => {
   t.equal(await nvim.lua("return #require('gemini-bridge.terminal.terminals').list()"), 0, "none is opened");
 });
 
-t.test("an invalid entry of the option clis is reported and does not affect the others", async (t) => {
+t.test("an invalid entry of the option clis is reported and does not affect other entries", async (t) => {
   const nvim = await startWithClis(t);
   const bad: [clis: string, says: RegExp][] = [
     ["{ ola = {} }", /clis\.ola\.like is missing: set it to gemini, qwen, llxprt, claude or opencode$/],

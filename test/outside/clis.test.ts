@@ -25,58 +25,62 @@ const lockOf = (nvim: Nvim, folder: string) => {
   return { path, ...Lock.parse(JSON.parse(readFileSync(path, "utf8"))) };
 };
 
-t.test("each CLI has its own discovery file and token, and all are removed together", async (t) => {
-  const nvim = await startWithClis(t, `clis = { llxprt = false, ${OLA} }`);
-  await running(nvim);
-  const locks = { qwen: lockOf(nvim, ".qwen"), ola: lockOf(nvim, ".ola") };
-  t.not(locks.qwen.authToken, locks.ola.authToken);
-  t.match(locks.qwen, { ideName: "Neovim", ppid: await nvim.lua("return vim.fn.getpid()") });
-  t.same(readdirSync(nvim.dirs.tmp).includes("llxprt"), false, "one that is switched off");
-  t.equal(await nvim.lua("return vim.env.LLXPRT_CODE_IDE_SERVER_PORT"), null);
-  t.equal(await nvim.lua("return vim.env.OLA_CODE_IDE_SERVER_PORT"), String(locks.ola.port));
-  const printed = String(await nvim.lua("return vim.fn.execute('GeminiEnv')"));
-  for (const name of [
-    "GEMINI_CLI_IDE_AUTH_TOKEN",
-    "QWEN_CODE_IDE_WORKSPACE_PATH",
-    "OLA_CODE_IDE_SERVER_PORT",
-  ])
-    t.match(printed, new RegExp(`^export ${name}=`, "m"));
+t.test(
+  "each CLI has its own discovery file and token, and all discovery files are removed together",
+  async (t) => {
+    const nvim = await startWithClis(t, `clis = { llxprt = false, ${OLA} }`);
+    await running(nvim);
+    const locks = { qwen: lockOf(nvim, ".qwen"), ola: lockOf(nvim, ".ola") };
+    t.not(locks.qwen.authToken, locks.ola.authToken);
+    t.match(locks.qwen, { ideName: "Neovim", ppid: await nvim.lua("return vim.fn.getpid()") });
+    t.same(readdirSync(nvim.dirs.tmp).includes("llxprt"), false, "one that is switched off");
+    t.equal(await nvim.lua("return vim.env.LLXPRT_CODE_IDE_SERVER_PORT"), null);
+    t.equal(await nvim.lua("return vim.env.OLA_CODE_IDE_SERVER_PORT"), String(locks.ola.port));
+    const printed = String(await nvim.lua("return vim.fn.execute('GeminiEnv')"));
+    for (const name of [
+      "GEMINI_CLI_IDE_AUTH_TOKEN",
+      "QWEN_CODE_IDE_WORKSPACE_PATH",
+      "OLA_CODE_IDE_SERVER_PORT",
+    ])
+      t.match(printed, new RegExp(`^export ${name}=`, "m"));
 
-  for (const { port, authToken } of Object.values(locks)) await connectClient(t, { port, token: authToken });
-  const known =
-    "vim.tbl_map(function(client) return client.cli end, require('gemini-bridge').status().clients)";
-  await nvim.waitFor(`#${known} == 2`, "both");
-  t.same(
-    z
-      .array(z.string())
-      .parse(await nvim.lua(`return ${known}`))
-      .sort(),
-    ["ola", "qwen"],
-  );
-  t.equal(
-    await nvim.lua("return require('gemini-bridge').statusline()"),
-    "Gemini: connected (Qwen Code, ola)",
-  );
+    for (const { port, authToken } of Object.values(locks))
+      await connectClient(t, { port, token: authToken });
+    const known =
+      "vim.tbl_map(function(client) return client.cli end, require('gemini-bridge').status().clients)";
+    await nvim.waitFor(`#${known} == 2`, "both");
+    t.same(
+      z
+        .array(z.string())
+        .parse(await nvim.lua(`return ${known}`))
+        .sort(),
+      ["ola", "qwen"],
+    );
+    t.equal(
+      await nvim.lua("return require('gemini-bridge').statusline()"),
+      "Gemini: connected (Qwen Code, ola)",
+    );
 
-  const old = new Date(Date.now() - 60_000);
-  utimesSync(locks.qwen.path, old, old);
-  await nvim.lua("vim.api.nvim_exec_autocmds('FocusGained', {})");
-  await nvim.waitFor(async () => statSync(locks.qwen.path).mtimeMs > old.getTime() + 1, "a new date");
+    const old = new Date(Date.now() - 60_000);
+    utimesSync(locks.qwen.path, old, old);
+    await nvim.lua("vim.api.nvim_exec_autocmds('FocusGained', {})");
+    await nvim.waitFor(async () => statSync(locks.qwen.path).mtimeMs > old.getTime() + 1, "a new date");
 
-  const host = Number(await nvim.lua("return require('gemini-bridge').status().pid"));
-  process.kill(host, "SIGKILL");
-  await nvim.waitFor(
-    `require('gemini-bridge').status().state == 'running' and require('gemini-bridge').status().pid ~= ${host}`,
-    "another host",
-    10_000,
-  );
-  t.equal(lockOf(nvim, ".qwen").authToken, locks.qwen.authToken, "known to the clients still");
-  process.kill(Number(await nvim.lua("return vim.fn.getpid()")), "SIGKILL");
-  for (const folder of [".qwen", ".ola"])
-    await t.resolves(waitFor(() => readdirSync(ide(nvim, folder)).length === 0, `${folder} to be empty`));
-});
+    const host = Number(await nvim.lua("return require('gemini-bridge').status().pid"));
+    process.kill(host, "SIGKILL");
+    await nvim.waitFor(
+      `require('gemini-bridge').status().state == 'running' and require('gemini-bridge').status().pid ~= ${host}`,
+      "another host",
+      10_000,
+    );
+    t.equal(lockOf(nvim, ".qwen").authToken, locks.qwen.authToken, "known to the clients still");
+    process.kill(Number(await nvim.lua("return vim.fn.getpid()")), "SIGKILL");
+    for (const folder of [".qwen", ".ola"])
+      await t.resolves(waitFor(() => readdirSync(ide(nvim, folder)).length === 0, `${folder} to be empty`));
+  },
+);
 
-t.test("two editors do not overwrite each other's discovery files", async (t) => {
+t.test("two Neovims do not overwrite each other's discovery files", async (t) => {
   const nvim = await startWithClis(t);
   await running(nvim);
   const other = await startWithClis(t, "", { QWEN_HOME: join(nvim.dirs.home, ".qwen") });

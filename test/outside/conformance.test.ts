@@ -3,13 +3,16 @@ import { startBridge } from "../support/bridge.ts";
 import { runConformance } from "../support/conformance.ts";
 
 const ANY = ["server-initialize", "ping", "tools-list", "server-sse-multiple-streams"];
-/** Scenarios that apply to the bridge. The others need fixtures of the suite: see test/http/conformance.test.ts. */
+/**
+ * Scenarios that apply to the bridge. The other scenarios need fixtures of the suite, see
+ * test/http/conformance.test.ts.
+ */
 const OFFERED = {
   "/mcp": ANY,
   "/neovim": [...ANY, "resources-list", "resources-subscribe", "resources-unsubscribe", "prompts-list"],
 };
 
-t.test("the official suite passes on the bridge itself, in all that it offers", async (t) => {
+t.test("the official MCP suite passes on the bridge in all scenarios that apply", async (t) => {
   const bridge = await startBridge(t, { files: { "a.md": "# A\n" }, args: ["a.md"] });
   const { port, content } = bridge.file();
   for (const [path, scenarios] of Object.entries(OFFERED)) {

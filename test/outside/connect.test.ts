@@ -1,6 +1,6 @@
 /**
- * Tests that the first real CLI in Neovim's terminal connects without a question, and the environment of CLIs of an
- * ordinary user, which ignore settings of Neovim. See test/root/connect.test.ts for those of root.
+ * Tests that the real CLI in Neovim's terminal connects without a question. Also tests the environment of CLIs of an
+ * ordinary user: these CLIs ignore settings that Neovim writes. test/root/connect.test.ts tests CLIs of root.
  */
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -14,7 +14,7 @@ import { geminiIn } from "../support/gemini.ts";
 import { type Model, startModel } from "../support/model.ts";
 import { type Nvim, root, startNvim } from "../support/nvim.ts";
 
-/** Settings after the CLI's first start, with an API key and without settings for editors. */
+/** Settings as after the CLI's first start: with an API key, and without settings for editors. */
 const SETTINGS = {
   security: { auth: { selectedType: "gemini-api-key" }, folderTrust: { enabled: false } },
   general: { enableAutoUpdate: false },
@@ -23,7 +23,10 @@ const SETTINGS = {
 
 const QUESTION = /Do you want to connect/;
 
-/** Starts a Neovim with a terminal UI, and a new home below the user's own, above which no other user can write. */
+/**
+ * Starts a Neovim with a terminal UI and a new home. The new home is below the user's own home, where no other user can
+ * write.
+ */
 async function start(t: Test, init = ""): Promise<{ nvim: Nvim; model: Model }> {
   const below = join(homedir(), ".cache");
   mkdirSync(below, { recursive: true });
@@ -46,7 +49,7 @@ async function start(t: Test, init = ""): Promise<{ nvim: Nvim; model: Model }> 
   return { nvim, model };
 }
 
-/** Types `:Gemini` and returns the CLI in its terminal. */
+/** Types `:Gemini`. Returns the CLI in the terminal. */
 async function open(nvim: Nvim, command = "Gemini"): Promise<Cli> {
   await nvim.type(`:${command}\r`);
   return geminiIn(nvim);
@@ -58,7 +61,7 @@ const shown = (nvim: Nvim, cli: Cli) =>
 
 const isConnected = "#require('gemini-bridge').status().clients > 0";
 
-/** Ends a CLI and waits until its terminal has closed. */
+/** Ends a CLI. Waits until its terminal has closed. */
 async function end(nvim: Nvim, cli: Cli): Promise<void> {
   await nvim.lua("vim.api.nvim_buf_delete(..., { force = true })", cli.place.buf);
   await nvim.waitFor("not require('gemini-bridge.terminal.terminals').last()", "the CLI to be gone");
@@ -68,7 +71,7 @@ async function end(nvim: Nvim, cli: Cli): Promise<void> {
 const userSettings = (nvim: Nvim) =>
   JSON.parse(readFileSync(join(nvim.dirs.home, ".gemini/settings.json"), "utf8"));
 
-t.test("the CLI connects at once", async (t) => {
+t.test("the CLI in Neovim's terminal connects immediately", async (t) => {
   const { nvim, model } = await start(t);
   await nvim.type(":edit greet.js\r");
   const cli = await open(nvim);
@@ -91,7 +94,7 @@ t.test("the CLI connects at once", async (t) => {
     await nvim.waitFor(`not (${isConnected})`, "the CLI to leave");
     await end(nvim, cli);
     const again = await open(nvim);
-    // The bridge does not answer the CLI's question again after the user has left.
+    // The bridge does not answer the CLI's question again after the user has typed /ide disable.
     await again.waitForScreen(QUESTION, 30_000);
     t.equal(userSettings(nvim).ide.enabled, false);
     t.equal(await nvim.lua(`return ${isConnected}`), false);
@@ -99,7 +102,7 @@ t.test("the CLI connects at once", async (t) => {
     await end(nvim, again);
   });
 
-  await t.test("the variable and the file are removed when the bridge stops", async (t) => {
+  await t.test("the variable and the file with the settings are removed when the bridge stops", async (t) => {
     const value = () => nvim.lua("return vim.env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH");
     const path = String(await value());
     await nvim.command("GeminiStop");
@@ -109,7 +112,7 @@ t.test("the CLI connects at once", async (t) => {
   });
 });
 
-t.test("/ide enable is typed into a CLI that would ignore the file", async (t) => {
+t.test("/ide enable is typed into a CLI that would ignore the file with the settings", async (t) => {
   const { nvim } = await start(t);
   chmodSync(nvim.dirs.base, 0o775);
   const cli = await open(nvim);
@@ -121,7 +124,7 @@ t.test("/ide enable is typed into a CLI that would ignore the file", async (t) =
   t.match(await cli.slash("/ide status"), /Connected to Neovim/);
   await end(nvim, cli);
 
-  await t.test("the next CLI connects by itself", async (t) => {
+  await t.test("the next CLI of an ordinary user connects by itself", async (t) => {
     const again = await open(nvim);
     await nvim.waitFor(isConnected, "the CLI to connect", 30_000);
     t.notMatch(await shown(nvim, again), /ide enable|Do you want/);

@@ -5,7 +5,7 @@ import { startCliInNvim } from "../support/cli.ts";
 import { startModel } from "../support/model.ts";
 import { waitFor } from "../support/wait.ts";
 
-t.test("the real CLI gets a decision that was taken while the host was down", async (t) => {
+t.test("the real CLI gets a decision that the user made while no host ran", async (t) => {
   const bridge = await startBridge(t, { files: { "greet.js": "Hello\n" }, args: ["greet.js"] });
   const { nvim } = bridge;
   const path = nvim.path("greet.js");
@@ -22,8 +22,8 @@ t.test("the real CLI gets a decision that was taken while the host was down", as
   );
   await cli.type("Please greet more formally.");
   await cli.waitForScreen(/Apply this change\?/);
-  // The review is shown before the CLI gets its answer, and without the answer the CLI does not read its event stream.
-  // When this condition is true, the answer was sent, before the answers to later requests.
+  // The review is shown before the CLI gets its answer, and the CLI reads its event stream only after the answer. This
+  // condition is true when the answer was sent.
   const answered = "((require('gemini-bridge.bridge.memory').get() or {}).diffs[1] or {}).baseline ~= nil";
   await nvim.waitFor(answered, "the review");
   for (let request = 0; request < 3; request += 1) {

@@ -1,11 +1,11 @@
-/** Tests which files and folders a running bridge watches: it restores its discovery file, and follows shared files. */
+/** Tests which files and folders a running bridge watches: its discovery file, and shared files. */
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";
 import { waitFor } from "../support/wait.ts";
 
-t.test("a removed discovery file is restored, at once with :GeminiStart", async (t) => {
+t.test("a removed discovery file is restored, with :GeminiStart immediately", async (t) => {
   const bridge = await startBridge(t);
   const { nvim } = bridge;
   const { path, content } = bridge.file();
@@ -14,7 +14,7 @@ t.test("a removed discovery file is restored, at once with :GeminiStart", async 
   await waitFor(() => existsSync(path), "the file to be back");
   t.same(bridge.file().content, content);
 
-  // Fires no event, because only the parent directory has changed.
+  // No event fires, because only the parent directory has changed.
   renameSync(join(nvim.dirs.tmp, "gemini"), join(nvim.dirs.tmp, "elsewhere"));
   await nvim.command("GeminiStart");
   await waitFor(() => existsSync(path), "the file to be back");
@@ -27,7 +27,7 @@ t.test("a removed discovery file is restored, at once with :GeminiStart", async 
   t.same(bridge.files(), []);
 });
 
-t.test("a directory that has become unsafe is refused with advice", async (t) => {
+t.test("a discovery directory that has become unsafe is refused with advice", async (t) => {
   const bridge = await startBridge(t);
   const { nvim } = bridge;
   rmSync(join(nvim.dirs.tmp, "gemini"), { recursive: true });
@@ -42,31 +42,31 @@ t.test("a directory that has become unsafe is refused with advice", async (t) =>
   t.match(readFileSync(join(nvim.dirs.state, "nvim", "gemini-bridge.log"), "utf8"), /is a symbolic link/);
 });
 
-/** Returns the number of folders that a process watches. */
+/** Returns the number of folders that a process watches. Linux only. */
 function watches(pid: number): number {
   const files = readdirSync(`/proc/${pid}/fdinfo`).map((name) => {
     try {
       return readFileSync(`/proc/${pid}/fdinfo/${name}`, "utf8");
     } catch {
-      return ""; // closed meanwhile
+      return ""; // the process has closed this file
     }
   });
   return files.join("").match(/^inotify /gm)?.length ?? 0;
 }
 
-// Other systems do not report the watches of a process.
+// Other systems do not list the watches of a process.
 if (process.platform === "linux") {
   t.test("a snapshot that arrives after the last client left starts no file watches", async (t) => {
     const bridge = await startBridge(t, { files: { "a.txt": "", "other/b.txt": "" }, args: ["a.txt"] });
     const { nvim } = bridge;
     const host = await bridge.host();
-    const before = watches(host); // that of the discovery file
+    const before = watches(host); // the watch for the discovery file
     const client = await bridge.client();
     await client.waitForNotification("ide/contextUpdate");
     t.ok(watches(host) > before, "with a client files are watched");
     await client.close();
     await nvim.waitFor(() => watches(host) === before, "the watch to end");
-    // Sends a late snapshot, and then an event that shows when the snapshot has arrived.
+    // Sends a late snapshot, and then an event whose effect shows that the snapshot has arrived.
     await nvim.lua(
       `local channel = require('gemini-bridge.bridge.channel')
       channel.notify('context', {
@@ -80,7 +80,7 @@ if (process.platform === "linux") {
       () => bridge.file().content.workspacePath.endsWith("/other"),
       "the next event to be seen",
     );
-    // The new discovery file exists shortly before its folder is watched again.
+    // The new discovery file exists shortly before the host watches its folder again.
     await nvim.waitFor(() => watches(host) === before, "no other watch than before");
   });
 }

@@ -1,4 +1,4 @@
-/** Tests that the doctor's predictions about the real CLI are true. */
+/** Tests that the doctor's statements about the real CLI are true. */
 import { readFileSync } from "node:fs";
 import t, { type Test } from "tap";
 import { z } from "zod";
@@ -7,7 +7,7 @@ import { examine, isRunning, runDoctor } from "../support/doctor.ts";
 import { startModel } from "../support/model.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
 
-/** Counts the reviews that open from now on. */
+/** Lua that counts the reviews that open from now on. */
 const COUNT = `
 _G.opened = 0
 vim.api.nvim_create_autocmd('User', { pattern = 'GeminiDiffOpened', callback = function() _G.opened = _G.opened + 1 end })
@@ -34,47 +34,50 @@ const writing = (path: string, content: string) => [
   [{ text: "It is written." }],
 ];
 
-t.test("a CLI that asks is connected and opens diffs", async (t) => {
-  const nvim = await start(t);
-  const model = await startModel(t);
-  const { cli, pid } = await connect(t, nvim, { model });
-  const offered = z
-    .array(z.string())
-    .parse(await nvim.lua("return vim.fn.getcompletion('GeminiDoctor ', 'cmdline')"));
-  t.ok(offered.includes(String(pid)), "completion offers it");
-  const { "Gemini CLI": report, "Running CLIs": running } = await examine(nvim, pid);
-  t.match(running, new RegExp(`OK process ${pid}: .*, connected to this Neovim`));
-  t.match(report, /OK Gemini CLI 0\.\d+\.\d+/, "its release is found from its command line");
-  t.match(report, /OK The CLI is connected to this Neovim/);
-  t.match(report, /OK asks before it writes, which opens a diff/);
-  t.notMatch(report, /ERROR|WARNING/);
+t.test(
+  "the doctor reports a CLI that asks before edits as connected, and the CLI opens reviews",
+  async (t) => {
+    const nvim = await start(t);
+    const model = await startModel(t);
+    const { cli, pid } = await connect(t, nvim, { model });
+    const offered = z
+      .array(z.string())
+      .parse(await nvim.lua("return vim.fn.getcompletion('GeminiDoctor ', 'cmdline')"));
+    t.ok(offered.includes(String(pid)), "completion offers it");
+    const { "Gemini CLI": report, "Running CLIs": running } = await examine(nvim, pid);
+    t.match(running, new RegExp(`OK process ${pid}: .*, connected to this Neovim`));
+    t.match(report, /OK Gemini CLI 0\.\d+\.\d+/, "its release is found from its command line");
+    t.match(report, /OK The CLI is connected to this Neovim/);
+    t.match(report, /OK asks before it writes, which opens a diff/);
+    t.notMatch(report, /ERROR|WARNING/);
 
-  model.say(...writing(nvim.path("a.txt"), "two\n"));
-  await cli.type("Please change it.");
-  await t.resolves(nvim.waitFor("_G.opened == 1", "the review", 10_000));
+    model.say(...writing(nvim.path("a.txt"), "two\n"));
+    await cli.type("Please change it.");
+    await t.resolves(nvim.waitFor("_G.opened == 1", "the review", 10_000));
 
-  await cli.press("1"); // Allow once
-  await cli.waitForScreen(/It is written\./);
+    await cli.press("1"); // Allow once
+    await cli.waitForScreen(/It is written\./);
 
-  // While an editor shows the change, the CLI treats this answer as "once".
-  await nvim.command("GeminiStop");
-  await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the bridge to stop");
-  await nvim.waitFor(
-    async () => /Disconnected/.test(await cli.slash("/ide status")),
-    "the CLI to notice",
-    15_000,
-  );
-  model.say(...writing(nvim.path("a.txt"), "three\n"));
-  await cli.type("Please change it again.");
-  await cli.waitForScreen(/2\. Allow for this session/);
-  await cli.press("2");
-  await cli.waitForScreen(/auto-accept edits/);
-  const { "Gemini CLI": then } = await examine(nvim, pid);
-  t.match(then, /WARNING writes without asking in mode auto_edit, .* \(its screen\) -> .*press Shift-Tab/);
-  t.notMatch(then, /asks before it writes/);
-});
+    // While an editor shows the change, the CLI treats this answer as "Allow once".
+    await nvim.command("GeminiStop");
+    await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the bridge to stop");
+    await nvim.waitFor(
+      async () => /Disconnected/.test(await cli.slash("/ide status")),
+      "the CLI to notice",
+      15_000,
+    );
+    model.say(...writing(nvim.path("a.txt"), "three\n"));
+    await cli.type("Please change it again.");
+    await cli.waitForScreen(/2\. Allow for this session/);
+    await cli.press("2");
+    await cli.waitForScreen(/auto-accept edits/);
+    const { "Gemini CLI": then } = await examine(nvim, pid);
+    t.match(then, /WARNING writes without asking in mode auto_edit, .* \(its screen\) -> .*press Shift-Tab/);
+    t.notMatch(then, /asks before it writes/);
+  },
+);
 
-t.test("a CLI that does not ask gets the reason", async (t) => {
+t.test("the doctor gives the reason if a CLI opens no reviews", async (t) => {
   const nvim = await start(t);
   const model = await startModel(t);
   const { cli, pid } = await connect(t, nvim, { args: "--yolo", model });

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { examine, isRunning, runDoctor, START } from "../support/doctor.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
 
-/** Starts a Neovim with a running bridge, and programs that do nothing. */
+/** Starts a Neovim with a running bridge. The programs of the CLIs do nothing. */
 async function start(t: Test, options: string, files: Record<string, string>): Promise<Nvim> {
   const nvim = await startNvim(t, {
     files,
@@ -26,7 +26,7 @@ async function start(t: Test, options: string, files: Record<string, string>): P
 
 const report = async (nvim: Nvim, pid?: number) => Object.values(await examine(nvim, pid)).join("\n");
 
-/** Returns the process id of a program after it has replaced itself with Node. */
+/** Returns the process id of a program after the program was replaced by Node. */
 async function running(nvim: Nvim, pid: unknown): Promise<number> {
   const doctor = "require('gemini-bridge.report.doctor').running()";
   let found: string[] = [];
@@ -41,7 +41,7 @@ async function running(nvim: Nvim, pid: unknown): Promise<number> {
 
 const TREE = "return require('gemini-bridge.terminal.process_tree').tree(...)";
 
-t.test("LLxprt Code finds an editor by its process alone", async (t) => {
+t.test("the doctor reports how LLxprt Code finds its editor", async (t) => {
   const nvim = await start(t, "", { "../home/.llxprt/settings.json": '{ "ui": { "ideMode": true } }' });
   const said = await report(nvim);
   t.match(said, /LLxprt Code started by :Gemini cli=llxprt/);
@@ -68,7 +68,7 @@ t.test("LLxprt Code finds an editor by its process alone", async (t) => {
   t.match(await report(nvim, led), /OK.*takes the port \d+ from its environment/);
 });
 
-t.test("a descendant has its own settings, files and names", async (t) => {
+t.test("the doctor reports a derived CLI with its own settings, files and names", async (t) => {
   const ola = 'ola = { like = "qwen", directory = "~/.ola/ide", env = "OLA_CODE_IDE_", args = {} }';
   const nvim = await start(t, `terminal = { cli = "ola" }, clis = { gemini = false, ${ola} }`, {
     "../home/.ola/settings.json": '{ "ide": { "enabled": false }, "tools": { "approvalMode": "yolo" } }',
@@ -129,7 +129,7 @@ t.test("the doctor checks the variable and the diff tool of Claude Code", async 
   t.match(await report(nvim), /OK.*is accepted with the token of the lock file/);
 });
 
-t.test("opencode opens no reviews", async (t) => {
+t.test("the doctor reports that opencode opens no reviews", async (t) => {
   const nvim = await start(t, "", {});
   await nvim.lua("vim.fn.writefile({}, vim.env.HOME .. '/bin/opencode')");
   chmodSync(join(nvim.dirs.home, "bin/opencode"), 0o755);

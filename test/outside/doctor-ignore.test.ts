@@ -4,7 +4,7 @@ import t from "tap";
 import { examine, isRunning } from "../support/doctor.ts";
 import { startNvim } from "../support/nvim.ts";
 
-t.test("an unusable ignore file is reported without waiting for it", async (t) => {
+t.test("the doctor reports an unusable ignore file without waiting", async (t) => {
   const nvim = await startNvim(t, { files: { "a.txt": "" } });
   await nvim.command("GeminiStart");
   await nvim.waitFor(isRunning, "the bridge to run", 10_000);

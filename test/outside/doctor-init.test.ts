@@ -21,7 +21,7 @@ t.test("the doctor finds a Neovim whose parent is init, as in a container", asyn
     "--listen",
     socket,
   ]);
-  // The shell ends at once, so that its child becomes a child of init.
+  // The shell exits immediately, so that its child becomes a child of init.
   execFileSync("sh", ["-c", '"$@" </dev/null >/dev/null 2>&1 &', "sh", ...command], { cwd: dirs.workspace });
   const client = await connectRpc(socket, new Promise(() => {}));
   const lua = (code: string, ...args: unknown[]) => client.request("nvim_exec_lua", [code, args]);

@@ -1,4 +1,4 @@
-/** Tests the doctor's report about the plugin itself: Node, the build, and the host. */
+/** Tests the doctor's report about the plugin: Node, the build, and the host. */
 import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -46,7 +46,7 @@ t.test("the doctor reports a missing Node", async (t) => {
   }
 });
 
-/** A copy of the plugin that can be built. */
+/** Creates a copy of the plugin that can be built. */
 function buildable(t: Test): { copy: string; build: () => void } {
   const copy = copyPlugin(join(makeDirectory(t), "gemini-bridge.nvim"));
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
@@ -57,7 +57,7 @@ function buildable(t: Test): { copy: string; build: () => void } {
   return { copy, build };
 }
 
-t.test("the doctor reports an update under a running bridge", async (t) => {
+t.test("the doctor reports an update of the plugin while an older bridge runs", async (t) => {
   const { copy, build } = buildable(t);
   const nvim = await startNvim(t, { init: useCopy(copy) });
   await startBridge(nvim);
@@ -98,7 +98,7 @@ t.test('the doctor examines host = "shared"', async (t) => {
   const shared = "require('gemini-bridge').setup({ host = 'shared' })\n";
   const host = `vim.g.node_host_prog = ${JSON.stringify(join(root, "node_modules/neovim/bin/cli.js"))}\n`;
 
-  await t.test("the shared host without its npm package is reported", async (t) => {
+  await t.test("the doctor reports a shared host without its npm package", async (t) => {
     const nvim = await startNvim(t, { init: shared });
     t.match(
       (await examine(nvim))["Installation"],
@@ -108,20 +108,20 @@ t.test('the doctor examines host = "shared"', async (t) => {
     t.match(await nvim.messages(), /npm package neovim/);
   });
 
-  await t.test("a disabled or missing shared host is reported", async (t) => {
+  await t.test("the doctor reports a disabled or missing shared host", async (t) => {
     const off = await startNvim(t, { init: `vim.g.loaded_node_provider = 0\n${shared}` });
     t.match((await examine(off))["Installation"], /ERROR .* g:loaded_node_provider is 0 -> remove that/);
     const nowhere = await startNvim(t, { init: `vim.g.node_host_prog = '/no/host.js'\n${shared}` });
     t.match((await examine(nowhere))["Installation"], /ERROR .* there is no \/no\/host\.js/);
   });
 
-  await t.test("the steps to the shared host are reported one by one", async (t) => {
+  await t.test("the doctor reports the steps to install the shared host one by one", async (t) => {
     const nvim = await startNvim(t, { init: host + shared });
     const says = async () => (await examine(nvim))["Installation"];
     t.match(await says(), /ERROR .* is not registered -> :UpdateRemotePlugins, then restart Neovim/);
     await nvim.command("UpdateRemotePlugins");
     t.match(await says(), /ERROR .* registered, but not in this Neovim yet -> restart Neovim/);
-    await nvim.lua("vim.cmd.source(vim.g.loaded_remote_plugins)"); // like a starting Neovim
+    await nvim.lua("vim.cmd.source(vim.g.loaded_remote_plugins)"); // as at the start of Neovim
     t.match(await says(), /OK host = "shared": the remote plugin is registered/, "before it is first called");
     t.notMatch(await says(), /ERROR/);
   });

@@ -1,4 +1,4 @@
-/** Tests the doctor with Qwen Code, which has its own settings and discovery files. */
+/** Tests the doctor's report about Qwen Code, which has its own settings and discovery files. */
 import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -22,7 +22,7 @@ async function start(t: Test, settings: object) {
   return { nvim, report };
 }
 
-t.test("a Qwen Code that :Gemini would start is examined", async (t) => {
+t.test("the doctor examines the Qwen Code that :Gemini would start", async (t) => {
   const { nvim, report } = await start(t, { tools: { approvalMode: "yolo" } });
   const said = await report();
   t.match(said, /Qwen Code started by :Gemini cli=qwen/);
@@ -40,7 +40,7 @@ t.test("a Qwen Code that :Gemini would start is examined", async (t) => {
   }
 });
 
-t.test("a Qwen Code that the user started is examined", async (t) => {
+t.test("the doctor examines a Qwen Code that the user has started", async (t) => {
   const { nvim, report } = await start(t, { ide: { enabled: true }, tools: { approvalMode: "auto-edit" } });
   const run = "return vim.fn.jobpid(vim.fn.jobstart({ 'qwen' }))";
   const pid = z.int().parse(await nvim.lua(run));

@@ -10,7 +10,7 @@ import { isRunning, PROGRAM, runDoctor, startClient } from "../support/doctor.ts
 import { type Nvim, startNvim } from "../support/nvim.ts";
 import { writeFiles } from "../support/sandbox.ts";
 
-/** A Node process that looks like a CLI to `ps`. */
+/** Starts a Node process that looks like a CLI in the output of `ps`. */
 async function startLookalike(t: Test, nvim: Nvim): Promise<number | undefined> {
   writeFiles(nvim.dirs.home, { "bin/gemini": "setInterval(() => {}, 60_000); process.stdout.write('up');" });
   const program = spawn(process.execPath, [join(nvim.dirs.home, "bin/gemini"), "--model", "x"]);
@@ -19,11 +19,11 @@ async function startLookalike(t: Test, nvim: Nvim): Promise<number | undefined> 
   return program.pid;
 }
 
-t.test("the doctor runs in a shell", async (t) => {
+t.test("the doctor works in a shell outside Neovim", async (t) => {
   const nvim = await startNvim(t, { files: { "a.txt": "" }, env: { REMOTE_CONTAINERS: "true" } });
   writeFiles(nvim.dirs.home, { ".gemini/settings.json": '{ "ide": { "enabled": true } }' });
 
-  await t.test("without an editor, the doctor says how to start one", async (t) => {
+  await t.test("without a running bridge, the doctor says how to start a bridge", async (t) => {
     const { code, sections } = await runDoctor(nvim, []);
     t.equal(code, 1);
     t.match(sections["Editors"], `No editor is announced in ${nvim.dirs.tmp} -> :GeminiStart`);
@@ -75,7 +75,7 @@ t.test("the doctor runs in a shell", async (t) => {
     t.match(running, `not connected to any editor; for the reason, run node ${PROGRAM} ${pid}`);
   });
 
-  await t.test("--json prints a report for programs", async (t) => {
+  await t.test("the doctor's option --json prints a report for programs", async (t) => {
     const { code, output } = await runDoctor(nvim, ["--json", "4194999"]);
     const { sections } = z
       .object({

@@ -11,7 +11,7 @@ import { examine, isRunning, START, startClient } from "../support/doctor.ts";
 import { startNvim } from "../support/nvim.ts";
 import { writeFiles } from "../support/sandbox.ts";
 
-t.test("the doctor and the CLI's own client come to the same conclusion", async (t) => {
+t.test("the doctor and the CLI's own client agree about each setup", async (t) => {
   const nvim = await startNvim(t, {
     files: { "a.txt": "", "sub/b.txt": "" },
     env: { REMOTE_CONTAINERS: "true" },
@@ -21,7 +21,7 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
       '{ // by hand\n "ide": { "enabled": true /* "enabled": false */ }, "url": "http://x" }',
   });
 
-  await t.test("a stopped bridge is reported", async (t) => {
+  await t.test("the doctor reports a stopped bridge", async (t) => {
     const { Bridge } = await examine(nvim);
     t.match(Bridge, /WARNING The bridge is stopped -> :GeminiStart/);
   });
@@ -29,7 +29,7 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
   await nvim.command("GeminiStart");
   await nvim.waitFor(isRunning, "the bridge to run", 10_000);
 
-  await t.test("a working setup has no problems", async (t) => {
+  await t.test("the doctor reports no problem in a working setup", async (t) => {
     const sections = await examine(nvim);
     for (const name of ["Installation", "Bridge"]) t.notMatch(sections[name], /ERROR|WARNING/, name);
     t.match(sections["Bridge"], /The host answers on 127\.0\.0\.1:\d+/);
@@ -38,18 +38,21 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     t.match(sections["A CLI started in"], /IDE mode is on in .*home\/\.gemini\/settings\.json/);
   });
 
-  await t.test("a connected client is reported, and finds the same process as the doctor", async (t) => {
-    const client = await startClient(nvim, { prefix: "env -u GEMINI_CLI_IDE_PID" });
-    t.equal(client.status, "connected");
-    const walked = platform.editorProcess(await platform.processes(), client.pid);
-    t.equal(walked, client.idePid);
-    t.equal(walked, readDiscovery(nvim.dirs.tmp)[0]?.pid);
-    const { "Gemini CLI": cli } = await examine(nvim, client.pid);
-    t.match(cli, /OK The CLI is connected to this Neovim/);
-    t.notMatch(cli, /ERROR/);
-  });
+  await t.test(
+    "the doctor reports a connected client, and both find the same process of the editor",
+    async (t) => {
+      const client = await startClient(nvim, { prefix: "env -u GEMINI_CLI_IDE_PID" });
+      t.equal(client.status, "connected");
+      const walked = platform.editorProcess(await platform.processes(), client.pid);
+      t.equal(walked, client.idePid);
+      t.equal(walked, readDiscovery(nvim.dirs.tmp)[0]?.pid);
+      const { "Gemini CLI": cli } = await examine(nvim, client.pid);
+      t.match(cli, /OK The CLI is connected to this Neovim/);
+      t.notMatch(cli, /ERROR/);
+    },
+  );
 
-  await t.test("the environment is parsed from ps on systems without /proc", async (t) => {
+  await t.test("the doctor reads the environment of a CLI from ps on systems without /proc", async (t) => {
     const client = await startClient(nvim, {
       prefix: "env TMPDIR='/a b' GEMINI_CLI_IDE_PID=7 EMPTY= LAST='x  y'",
     });
@@ -58,7 +61,7 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     t.equal(printed?.["EMPTY"], "");
   });
 
-  await t.test("a CLI below several shells is found", async (t) => {
+  await t.test("the doctor finds a CLI below several shells", async (t) => {
     const client = await startClient(nvim, {
       prefix: "env -u GEMINI_CLI_IDE_PID sh -c '\"$@\"; :' sh sh -c '\"$@\"; :' sh",
     });
@@ -66,7 +69,7 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     t.equal(client.status, "connected");
   });
 
-  /** Cases in which the client does not connect, with the doctor's finding and advice. */
+  /** Cases in which the client does not connect. Each has the expected finding and advice of the doctor. */
   const cases: [string, { cwd?: string; prefix?: string }, RegExp][] = [
     [
       "another TMPDIR",
@@ -88,14 +91,14 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
   for (const [name, options, finding] of cases) {
     await t.test(name, async (t) => {
       const client = await startClient(nvim, options);
-      // The client connects with any settings, because only the CLI checks them before.
+      // The client connects with any settings, because only the complete CLI checks the settings first.
       if (!name.startsWith("IDE mode")) t.equal(client.status, "disconnected", client.details ?? "");
       const { "Gemini CLI": cli } = await examine(nvim, client.pid);
       t.match(cli, finding);
     });
   }
 
-  await t.test("a CLI in another TMPDIR is reported, even if its tools are connected", async (t) => {
+  await t.test("the doctor reports a CLI with another TMPDIR, even if its tools are connected", async (t) => {
     writeFiles(nvim.dirs.home, {
       "bin/gemini.js":
         "require('net').connect(+process.argv[2], '127.0.0.1'); setInterval(() => {}, 60_000);",
@@ -113,7 +116,7 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     t.match(running, new RegExp(`process ${cli}: .*gemini\\.js \\d+, not connected to this Neovim`));
   });
 
-  await t.test("in a container, the CLI needs a variable", async (t) => {
+  await t.test("the doctor reports that the CLI needs a variable in a container", async (t) => {
     const client = await startClient(nvim, { prefix: "env -u REMOTE_CONTAINERS" });
     const { "Gemini CLI": cli } = await examine(nvim, client.pid);
     const told =
@@ -125,47 +128,53 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     t.equal(client.status === "connected", !isContainer, client.details ?? "");
   });
 
-  await t.test("another chosen editor and a leftover file are reported", async (t) => {
-    const directory = join(nvim.dirs.tmp, "gemini/ide");
-    const other = {
-      workspacePath: nvim.dirs.workspace,
-      authToken: "x",
-      ideInfo: { name: "x", displayName: "Other" },
-    };
-    const [own] = readDiscovery(nvim.dirs.tmp);
-    if (!own) throw new Error("no discovery file");
-    const winner = join(directory, `gemini-ide-server-${nvim.pid}-1.json`);
-    writeFileSync(winner, JSON.stringify({ ...other, port: 1 }), { mode: 0o600 });
-    writeFileSync(join(directory, "gemini-ide-server-4194999-2.json"), JSON.stringify({ ...other, port: 2 }));
-    // The process started after the file was written, so that it only reuses the id.
-    const reused = join(directory, `gemini-ide-server-${process.pid}-3.json`);
-    writeFileSync(reused, JSON.stringify({ ...other, port: 3 }));
-    utimesSync(reused, 1e9, 1e9);
-    const { pid: ended } = spawnSync("true");
-    writeFileSync(
-      join(directory, `gemini-ide-server-${ended}-4.json`),
-      JSON.stringify({ ...other, port: 4 }),
-    );
-    const prefix = `env -u GEMINI_CLI_IDE_SERVER_PORT GEMINI_CLI_IDE_PID=${nvim.pid}`;
-    const client = await startClient(nvim, { prefix });
-    t.equal(client.status, "disconnected");
-    const { "Gemini CLI": cli, Bridge } = await examine(nvim, client.pid);
-    t.match(cli, /ERROR chooses another editor: Other, process \d+, port 1 -> start it with :Gemini/);
-    t.match(Bridge, /WARNING \S+-4194999-2\.json is a leftover: process 4194999 is gone -> rm /);
-    t.match(
-      Bridge,
-      `${reused} is a leftover: process ${process.pid} belongs to another program now -> rm ${reused}`,
-    );
-    t.match(Bridge, new RegExp(`Another editor is announced: process ${nvim.pid}, port 1`));
-    t.match(Bridge, new RegExp(`Another editor is announced: process ${ended}, port 4`));
-    renameSync(winner, join(nvim.dirs.home, "winner"));
-  });
+  await t.test(
+    "the doctor reports that a CLI chooses another editor, and reports the file of a dead editor",
+    async (t) => {
+      const directory = join(nvim.dirs.tmp, "gemini/ide");
+      const other = {
+        workspacePath: nvim.dirs.workspace,
+        authToken: "x",
+        ideInfo: { name: "x", displayName: "Other" },
+      };
+      const [own] = readDiscovery(nvim.dirs.tmp);
+      if (!own) throw new Error("no discovery file");
+      const winner = join(directory, `gemini-ide-server-${nvim.pid}-1.json`);
+      writeFileSync(winner, JSON.stringify({ ...other, port: 1 }), { mode: 0o600 });
+      writeFileSync(
+        join(directory, "gemini-ide-server-4194999-2.json"),
+        JSON.stringify({ ...other, port: 2 }),
+      );
+      // The process was started after the file was written, so the process has only reused the id.
+      const reused = join(directory, `gemini-ide-server-${process.pid}-3.json`);
+      writeFileSync(reused, JSON.stringify({ ...other, port: 3 }));
+      utimesSync(reused, 1e9, 1e9);
+      const { pid: ended } = spawnSync("true");
+      writeFileSync(
+        join(directory, `gemini-ide-server-${ended}-4.json`),
+        JSON.stringify({ ...other, port: 4 }),
+      );
+      const prefix = `env -u GEMINI_CLI_IDE_SERVER_PORT GEMINI_CLI_IDE_PID=${nvim.pid}`;
+      const client = await startClient(nvim, { prefix });
+      t.equal(client.status, "disconnected");
+      const { "Gemini CLI": cli, Bridge } = await examine(nvim, client.pid);
+      t.match(cli, /ERROR chooses another editor: Other, process \d+, port 1 -> start it with :Gemini/);
+      t.match(Bridge, /WARNING \S+-4194999-2\.json is a leftover: process 4194999 is gone -> rm /);
+      t.match(
+        Bridge,
+        `${reused} is a leftover: process ${process.pid} belongs to another program now -> rm ${reused}`,
+      );
+      t.match(Bridge, new RegExp(`Another editor is announced: process ${nvim.pid}, port 1`));
+      t.match(Bridge, new RegExp(`Another editor is announced: process ${ended}, port 4`));
+      renameSync(winner, join(nvim.dirs.home, "winner"));
+    },
+  );
 
-  await t.test("a readable or missing discovery file is reported", async (t) => {
+  await t.test("the doctor reports a missing discovery file, and one that others can read", async (t) => {
     const own = await nvim.lua("return require('gemini-bridge').status().discovery_file");
     await nvim.lua("vim.uv.fs_chmod(..., 420)", own);
     t.match((await examine(nvim))["Bridge"], /ERROR \S+ can be read by others \(mode 644\) -> chmod 600 /);
-    // A directory at the path, because the host would restore a missing file.
+    // Creates a directory at this path. The host would restore a missing file.
     await nvim.lua("vim.uv.fs_unlink(...) vim.uv.fs_mkdir(..., 448)", own);
     t.match(
       (await examine(nvim))["Bridge"],
@@ -173,7 +182,7 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     );
   });
 
-  await t.test("invalid settings and a wrong process id are reported", async (t) => {
+  await t.test("the doctor reports invalid settings and an invalid process id", async (t) => {
     writeFiles(nvim.dirs.workspace, { ".gemini/settings.json": "{ oops" });
     t.match(
       (await examine(nvim))["A CLI started in"],

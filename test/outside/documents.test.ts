@@ -1,4 +1,4 @@
-/** Tests that the help and the README are correct: their code runs, and what they name exists. */
+/** Tests the help and the README: their code must run, and the names in them must exist. */
 import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -13,19 +13,19 @@ const help = readFileSync(HELP, "utf8");
 const readme = readFileSync(join(root, "README.md"), "utf8");
 const Names = z.array(z.string());
 
-/** The code blocks of a language in the help: indented, up to a line that is not. */
+/** Returns the code blocks of a language in the help. A block ends at a line without indentation. */
 const blocks = (language: string) =>
   [...help.matchAll(new RegExp(`(?:^|\\s)>${language}\\n((?:[ \\t].*\\n|\\n)+)`, "g"))].map(
     ([, code = ""]) => code,
   );
 
-/** The code blocks of a language in the README. */
+/** Returns the code blocks of a language in the README. */
 const readmeBlocks = (language: string) =>
   [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, "gm"))].map(
     ([, code = ""]) => code,
   );
 
-/** Stand-ins for other plugins that a snippet sets up, which store the options. */
+/** Lua that replaces other plugins that a code block sets up. The replacements store the options. */
 const OTHERS = `
 for _, name in ipairs({ "lualine" }) do
   package.preload[name] = function()
@@ -33,7 +33,7 @@ for _, name in ipairs({ "lualine" }) do
   end
 end`;
 
-/** A Neovim with a copy of the plugin, which a snippet may build. */
+/** Starts a Neovim with a copy of the plugin, which a code block may build. */
 async function startBeside(t: Test): Promise<{ nvim: Nvim; copy: string }> {
   const copy = copyPlugin(join(makeDirectory(t), "gemini-bridge.nvim"));
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
@@ -49,7 +49,7 @@ t.test("the help contains valid Lua", async (t) => {
     const code = block.replaceAll("/path/to/gemini-bridge.nvim", copy);
     await nvim.command("messages clear");
     await t.resolves(nvim.lua(code), code);
-    // A wrong option is a message, as soon as Neovim is idle.
+    // An invalid option is reported as soon as Neovim is idle.
     await nvim.lua("return true");
     t.notMatch(await nvim.messages(), /option|E\d+:/, code);
   }
@@ -77,10 +77,10 @@ t.test("the help contains valid Lua", async (t) => {
   );
 });
 
-/** A Neovim that all tests below share. */
+/** A Neovim for all following tests. */
 const nvim = await startNvim(t, { files: { "doc/keep": "" } });
 
-t.test("the help contains commands that exist", async (t) => {
+t.test("the commands in the help exist", async (t) => {
   const lines = blocks("vim")
     .flatMap((block) => block.split("\n"))
     .map((line) => /^ {4}(:\S.*?)(?: {2,}|$)/.exec(line)?.[1])
@@ -104,7 +104,7 @@ t.test("the generated parts of the help are up to date", async (t) => {
 t.test("tags of the help are valid", async (t) => {
   const doc = nvim.path("doc");
   copyFileSync(HELP, join(doc, "gemini-bridge.txt"));
-  // Raises E154 for a tag that is there twice.
+  // Raises E154 for a duplicate tag.
   await nvim.command(`helptags ${doc}`);
   const tags = new Set(
     readFileSync(join(doc, "tags"), "utf8")
@@ -113,7 +113,7 @@ t.test("tags of the help are valid", async (t) => {
   );
   const missing = (names: string[]) => names.filter((name) => !tags.has(name));
 
-  await t.test("links refer to existing tags", async (t) => {
+  await t.test("links in the help refer to existing tags", async (t) => {
     const text = help.replace(/^>[a-z]*\n(?:[ \t].*\n|\n)*|^.* >[a-z]*\n(?:[ \t].*\n|\n)*/gm, "");
     const links = [...text.matchAll(/(?<=^|\s|\()\|([^|\s]+)\|/gm)].map(([, name]) => name ?? "");
     const unknown = Names.parse(
@@ -131,12 +131,12 @@ t.test("tags of the help are valid", async (t) => {
   });
 });
 
-t.test("lines fit into 78 columns", async (t) => {
+t.test("lines of the help fit into 78 columns", async (t) => {
   const wide = help.split("\n").filter((line) => [...line].length > 78 && !/https?:\/\//.test(line));
   t.same(wide, []);
 });
 
-t.test("the README is correct", async (t) => {
+t.test("the README contains valid code and existing names", async (t) => {
   await t.test("the README contains valid Lua", async (t) => {
     const lua = readmeBlocks("lua");
     t.ok(lua.length >= 4);
@@ -152,7 +152,7 @@ t.test("the README is correct", async (t) => {
     }
   });
 
-  await t.test("the README recommends mappings that exist", async (t) => {
+  await t.test("the mappings in the README exist", async (t) => {
     const [maps] = readmeBlocks("lua").filter((code) => code.includes("<Plug>"));
     await nvim.lua(maps ?? "error('no maps')");
     for (const [, plug = ""] of (maps ?? "").matchAll(/"(<Plug>[^"]+)"/g)) {
@@ -160,7 +160,7 @@ t.test("the README is correct", async (t) => {
     }
   });
 
-  await t.test("the README sets options that exist", async (t) => {
+  await t.test("the options in the README exist", async (t) => {
     const [setup] = readmeBlocks("lua").filter((code) => code.includes("setup("));
     await nvim.lua(setup ?? "error('no setup')");
     t.notMatch(await nvim.messages(), /option/, "nothing is complained of");

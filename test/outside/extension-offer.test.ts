@@ -7,7 +7,7 @@ import { geminiIn, startWithGemini } from "../support/gemini.ts";
 import { type Nvim, root, startNvim } from "../support/nvim.ts";
 import { writeFiles } from "../support/sandbox.ts";
 
-/** Records each question and gives the answer in `vim.g.answer`; "" cancels. */
+/** Lua that records each question and gives the answer `vim.g.answer`. The answer "" cancels. */
 const ANSWER = `
 _G.asked = {}
 vim.ui.select = function(items, options, choose)
@@ -24,7 +24,7 @@ const record = (nvim: Nvim) =>
   join(nvim.dirs.home, ".gemini/extensions/gemini-bridge/.gemini-extension-install.json");
 const source = (nvim: Nvim) => JSON.parse(readFileSync(record(nvim), "utf8")).source;
 const asked = (nvim: Nvim) => nvim.lua("return _G.asked");
-/** All messages in one line: Neovim wraps those that are wider than the screen. */
+/** Returns all messages in one line, because Neovim wraps messages that are wider than the screen. */
 const messages = async (nvim: Nvim) => (await nvim.messages()).replaceAll("\n", "");
 const says = (nvim: Nvim, pattern: RegExp) =>
   nvim.waitFor(async () => pattern.test(await messages(nvim)), `${pattern}`, 30_000);
@@ -39,13 +39,13 @@ async function start(t: Test, init = ANSWER) {
   });
 }
 
-/** Starts a Neovim in which `gemini` is a program that only runs, for tests in which nothing may be linked. */
+/** Starts a Neovim in which `gemini` is a program that only waits. Used by tests in which nothing may be linked. */
 async function startWithProgram(t: Test, init: string, tui = true): Promise<Nvim> {
   const program = "vim.uv.fs_chmod('gemini', 448)\nvim.env.PATH = vim.fn.getcwd() .. ':' .. vim.env.PATH\n";
   return startNvim(t, { tui, init: program + init, files: { gemini: "#!/bin/sh\nexec cat\n" } });
 }
 
-/** Waits until this number of CLIs runs. */
+/** Waits until the given number of CLIs run. */
 const run = (nvim: Nvim, count: number) =>
   nvim.waitFor(
     `#vim.iter(require('gemini-bridge.terminal.terminals').list()):filter(function(terminal)
@@ -55,7 +55,7 @@ const run = (nvim: Nvim, count: number) =>
     20_000,
   );
 
-/** Runs `:Gemini` and waits until the CLI is connected. */
+/** Runs `:Gemini`, and waits until the CLI is connected. */
 async function connect(nvim: Nvim) {
   await nvim.command("Gemini");
   const cli = await geminiIn(nvim);
@@ -65,7 +65,7 @@ async function connect(nvim: Nvim) {
   return cli;
 }
 
-/** Starts a second CLI. If there is a question, the CLI starts after the answer. */
+/** Starts a second CLI. If Neovim asks a question, the CLI starts after the answer. */
 async function startAnother(nvim: Nvim) {
   await nvim.command("Gemini!");
   await nvim.waitFor("#require('gemini-bridge.terminal.terminals').list() == 2", "the second CLI", 10_000);
@@ -75,7 +75,7 @@ const write = (nvim: Nvim, name: string, content: string) => ({
   functionCall: { name: "write_file", args: { file_path: nvim.path(name), content } },
 });
 
-t.test("after Install, edits are tracked, undone and gated in the very first session", async (t) => {
+t.test("after the answer Install, edits are tracked, undone and gated in the same session", async (t) => {
   const { nvim, model } = await start(t, "");
   await nvim.type(":Gemini --yolo\r");
   await nvim.waitFor(
@@ -112,38 +112,41 @@ t.test("after Install, edits are tracked, undone and gated in the very first ses
   t.equal(readFileSync(nvim.path("b.txt"), "utf8"), "one\n");
 });
 
-t.test("after Not now, the CLI runs, the gate refuses, and no list claims to be complete", async (t) => {
-  const { nvim } = await start(t);
-  await nvim.lua("vim.g.answer = 'Not now'");
-  await connect(nvim);
-  t.same(await asked(nvim), [QUESTION]);
-  t.notOk(existsSync(record(nvim)));
-  const { clients } = z
-    .object({ clients: z.array(z.object({ hooks: z.boolean() })) })
-    .parse(await nvim.lua("return require('gemini-bridge').status()"));
-  t.same(clients, [{ hooks: false }]);
+t.test(
+  "after the answer Not now, the CLI runs, the gate cannot be turned on, and no list of changes claims to be complete",
+  async (t) => {
+    const { nvim } = await start(t);
+    await nvim.lua("vim.g.answer = 'Not now'");
+    await connect(nvim);
+    t.same(await asked(nvim), [QUESTION]);
+    t.notOk(existsSync(record(nvim)));
+    const { clients } = z
+      .object({ clients: z.array(z.object({ hooks: z.boolean() })) })
+      .parse(await nvim.lua("return require('gemini-bridge').status()"));
+    t.same(clients, [{ hooks: false }]);
 
-  await nvim.command("GeminiGate on");
-  await says(
-    nvim,
-    /The gate stays off, because no connected CLI would ask: gemini \(it has no hooks; :GeminiExtension install, then start it again\)/,
-  );
-  t.notMatch(await nvim.lua("return require('gemini-bridge').statusline()"), /gate/);
-  await nvim.command("GeminiChanges");
-  await says(
-    nvim,
-    /Changes cannot be tracked yet: no hook of a CLI has reported to Neovim\. Changes by these CLIs are not tracked: gemini \(it has no hooks; :GeminiExtension install, then start it again\)/,
-  );
-  await nvim.command("GeminiStatus");
-  await nvim.waitFor(
-    "table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n'):find('no hook received yet')",
-    "the status",
-  );
-  await startAnother(nvim);
-  t.same(await asked(nvim), [QUESTION], "it asks once in a Neovim");
-});
+    await nvim.command("GeminiGate on");
+    await says(
+      nvim,
+      /The gate stays off, because no connected CLI would ask: gemini \(it has no hooks; :GeminiExtension install, then start it again\)/,
+    );
+    t.notMatch(await nvim.lua("return require('gemini-bridge').statusline()"), /gate/);
+    await nvim.command("GeminiChanges");
+    await says(
+      nvim,
+      /Changes cannot be tracked yet: no hook of a CLI has reported to Neovim\. Changes by these CLIs are not tracked: gemini \(it has no hooks; :GeminiExtension install, then start it again\)/,
+    );
+    await nvim.command("GeminiStatus");
+    await nvim.waitFor(
+      "table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n'):find('no hook received yet')",
+      "the status",
+    );
+    await startAnother(nvim);
+    t.same(await asked(nvim), [QUESTION], "it asks once in a Neovim");
+  },
+);
 
-t.test("two starts wait for one answer", async (t) => {
+t.test("two starts of a CLI wait for the same answer about the extension", async (t) => {
   const nvim = await startWithProgram(
     t,
     "_G.asked = 0\nvim.ui.select = function(_, _, choose) _G.asked, _G.choose = _G.asked + 1, choose end",
@@ -156,14 +159,14 @@ t.test("two starts wait for one answer", async (t) => {
   t.equal(await nvim.lua("return #require('gemini-bridge.terminal.terminals').list()"), 2);
 });
 
-t.test("Never is kept for later Neovims until the extension is installed", async (t) => {
+t.test("the answer Never is kept for later Neovims until the extension is installed", async (t) => {
   const { nvim } = await start(t);
   await nvim.lua("vim.g.answer = 'Never'");
   const kept = join(nvim.dirs.state, "nvim/gemini-bridge/no-extension");
   await connect(nvim);
   t.same(await asked(nvim), [QUESTION]);
   t.equal(readFileSync(kept, "utf8"), "gemini\n");
-  // A Neovim that starts now reads the same file.
+  // A later Neovim reads the same file.
   await nvim.lua("package.loaded['gemini-bridge.extension.offer'] = nil");
   await startAnother(nvim);
   t.same(await asked(nvim), [QUESTION]);
@@ -174,7 +177,7 @@ t.test("Never is kept for later Neovims until the extension is installed", async
   t.equal(readFileSync(kept, "utf8"), "", "the answer is reverted");
 });
 
-t.test("a broken link is repaired without asking", async (t) => {
+t.test("a broken link of the extension is repaired without asking", async (t) => {
   const { nvim } = await start(t);
   const gone = join(nvim.dirs.home, "gone/extension");
   writeFiles(dirname(record(nvim)), {
@@ -186,7 +189,7 @@ t.test("a broken link is repaired without asking", async (t) => {
   await nvim.waitFor("require('gemini-bridge').status().clients[1].hooks", "a hook", 20_000);
 });
 
-t.test("a CLI that is not on PATH is linked by the command that :Gemini runs", async (t) => {
+t.test("the extension is linked with the command that :Gemini runs if the CLI is not on PATH", async (t) => {
   const program = join(root, "node_modules/@google/gemini-cli/bundle/gemini.js");
   const words = [process.execPath, program, "--yolo"];
   const options = `extension = 'auto', terminal = { cmd = { ${words.map((word) => `'${word}'`)} } }`;
@@ -204,7 +207,7 @@ t.test("a CLI that is not on PATH is linked by the command that :Gemini runs", a
 });
 
 t.test(
-  "if linking fails, the error of the CLI is shown and the CLI starts without the extension",
+  "if linking the extension fails, the error of the CLI is shown and the CLI starts without the extension",
   async (t) => {
     const { nvim } = await start(t, `${ANSWER}\nrequire('gemini-bridge').setup({ extension = 'auto' })`);
     const extensions = join(nvim.dirs.home, ".gemini/extensions");
@@ -217,7 +220,7 @@ t.test(
   },
 );
 
-t.test("with extension = false, nothing is asked or linked", async (t) => {
+t.test("with extension = false, the user is not asked and nothing is linked", async (t) => {
   const nvim = await startWithProgram(t, `${ANSWER}\nrequire('gemini-bridge').setup({ extension = false })`);
   await nvim.command("Gemini");
   await run(nvim, 1);
@@ -225,7 +228,7 @@ t.test("with extension = false, nothing is asked or linked", async (t) => {
   t.notOk(existsSync(record(nvim)));
 });
 
-t.test("without a UI, nothing is asked, and the CLI starts without the extension", async (t) => {
+t.test("without a user interface, the CLI starts without a question and without the extension", async (t) => {
   const nvim = await startWithProgram(t, ANSWER, false);
   await nvim.command("Gemini");
   await run(nvim, 1);

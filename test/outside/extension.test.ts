@@ -1,4 +1,4 @@
-/** Tests the extension, installed by the real CLI, outside of Neovim's terminals. */
+/** Tests the extension, installed with the real CLI, outside of Neovim's terminals. */
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
@@ -17,14 +17,14 @@ const SETTINGS = {
   privacy: { usageStatisticsEnabled: false },
 };
 
-/** Starts a Neovim whose home has the extension, for a CLI outside Neovim. */
+/** Starts a Neovim whose home contains the extension, for a CLI outside Neovim. */
 async function start(t: Parameters<typeof startBridge>[0]) {
   const model = await startModel(t);
   const cliEnv = {
     PATH: [join(root, "node_modules/.bin"), dirname(process.execPath), process.env["PATH"]].join(delimiter),
     GEMINI_API_KEY: "any",
     GOOGLE_GEMINI_BASE_URL: model.url,
-    GEMINI_CLI_NO_RELAUNCH: "true", // one Node process less to start
+    GEMINI_CLI_NO_RELAUNCH: "true", // starts one Node process fewer
     http_proxy: "http://127.0.0.1:9",
   };
   const { nvim } = await startBridge(t, {
@@ -34,7 +34,7 @@ async function start(t: Parameters<typeof startBridge>[0]) {
   });
   const says = (pattern: RegExp) =>
     nvim.waitFor(async () => pattern.test(await nvim.messages()), `${pattern}`, 30_000);
-  /** Runs one prompt without a screen, because the CLI then waits for its MCP servers before it calls the model. */
+  /** Runs one prompt without a screen. In this mode, the CLI waits for its MCP servers before it calls the model. */
   async function ask(prompt: string): Promise<string> {
     const [file = "", ...args] = withEnv(
       { ...makeEnv(nvim.dirs), ...cliEnv, GEMINI_CLI_TRUST_WORKSPACE: "true", no_proxy: "127.0.0.1" },
@@ -59,7 +59,7 @@ t.test(":GeminiExtension installs and removes the extension", async (t) => {
   const trusted = JSON.parse(readFileSync(join(nvim.dirs.home, ".gemini/trustedFolders.json"), "utf8"));
   t.same(Object.keys(trusted), [join(root, "extension")], "no folder of the user's became trusted by it");
 
-  await t.test("a CLI outside of Neovim calls the tools", async (t) => {
+  await t.test("a CLI outside of Neovim calls the tools of the extension", async (t) => {
     model.say([{ functionCall: { name: "mcp_neovim_buffers", args: {} } }], [{ text: "One file is open." }]);
     t.match(await ask("What is open"), "One file is open.");
     t.match(model.promptText(), "1 file open\\nnotes.md, 1 line");
@@ -68,14 +68,14 @@ t.test(":GeminiExtension installs and removes the extension", async (t) => {
     t.match(sent, "Neovim is the editor that the user works in.", "the server's instructions");
   });
 
-  await t.test("a resource can be part of a prompt", async (t) => {
+  await t.test("a resource of the extension can be part of a prompt", async (t) => {
     await nvim.command("call setqflist([{'filename': 'notes.md', 'lnum': 1, 'text': 'look here'}])");
     model.say([{ text: "It is a list." }]);
     t.match(await ask("What is @neovim:nvim://quickfix now"), "It is a list.");
     t.match(model.promptText(), "notes.md:1 look here");
   });
 
-  await t.test("a prompt is a command of the CLI", async (t) => {
+  await t.test("a prompt of the extension is a slash command of the CLI", async (t) => {
     await nvim.lua(`
       local one = { lnum = 0, col = 2, message = 'no such word', severity = 2 }
       vim.diagnostic.set(vim.api.nvim_create_namespace('linter'), 0, { one })`);
@@ -97,7 +97,7 @@ t.test(":GeminiExtension installs and removes the extension", async (t) => {
   await says(/unknown CLI 'nobody'/);
 });
 
-t.test("a link to a missing folder is replaced", async (t) => {
+t.test("a link of the extension to a missing folder is replaced", async (t) => {
   const model = await startModel(t);
   const { nvim } = await startBridge(t, {
     files: { "../home/.gemini/settings.json": JSON.stringify(SETTINGS) },

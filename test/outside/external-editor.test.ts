@@ -27,7 +27,7 @@ const windows = async (nvim: Nvim) => Windows.parse(await nvim.lua(WINDOWS));
 const isEditing = "vim.fn.expand('%:t') == 'buffer.txt' and vim.api.nvim_get_mode().mode == 'n'";
 const isTyping = "vim.b.gemini_terminal == 'gemini' and vim.api.nvim_get_mode().mode == 't'";
 
-/** Starts Neovim with the focus in a CLI that accepts input. */
+/** Starts a Neovim with the focus in a CLI that accepts input. */
 async function start(t: Test, options: NvimOptions = {}): Promise<{ nvim: Nvim; cli: Cli }> {
   const { nvim } = await startWithGemini(t, { ...options, files: { ...FILES, ...options.files } });
   await nvim.command("edit greet.js");
@@ -45,7 +45,7 @@ t.test("the CLI's external editor opens in this Neovim", async (t) => {
   await nvim.input("hello there");
   await cli.waitForScreen(/> hello there/);
 
-  await t.test("the text opens in a window above the terminal, with the focus", async (t) => {
+  await t.test("the CLI's text opens in a focused window above the terminal", async (t) => {
     await nvim.input(EDIT);
     await nvim.waitFor(isEditing, "the text", 20_000);
     const [file, text, terminal] = await windows(nvim);
@@ -56,7 +56,7 @@ t.test("the CLI's external editor opens in this Neovim", async (t) => {
     t.same(await nvim.lua("return require('gemini-bridge').shared().files"), [nvim.path("greet.js")]);
   });
 
-  await t.test(":wq returns the text and the focus", async (t) => {
+  await t.test(":wq returns the edited text to the CLI, and the focus to the terminal", async (t) => {
     await nvim.input("A, friend<CR>and more<Esc>");
     await nvim.input(":GeminiSend --text afterwards<CR>:wq<CR>");
     await nvim.waitFor(isTyping, "the focus in the CLI");
@@ -65,24 +65,24 @@ t.test("the CLI's external editor opens in this Neovim", async (t) => {
     await cli.waitForScreen(/and more afterwards/, 20_000);
   });
 
-  await t.test(":q! changes nothing", async (t) => {
+  await t.test(":q! returns the unchanged text to the CLI", async (t) => {
     await nvim.input(EDIT);
     await nvim.waitFor(isEditing, "the text", 20_000);
-    // The text may be older than the screen, if the key arrives while the CLI draws.
+    // If the key arrives while the CLI draws, the text may be older than the screen.
     const lines = () => nvim.lua("return vim.fn.getline(1, '$')");
     const given = await lines();
     t.match(given, ["hello there, friend"]);
     await nvim.input("ggdGigone<Esc>:q!<CR>");
     await nvim.waitFor(isTyping, "the focus in the CLI");
     t.same(await windows(nvim), before);
-    // The CLI drops keys until it reads its keyboard again.
+    // The CLI drops keys until it reads the keyboard again.
     const again = async () => (await nvim.lua(`return ${isEditing}`)) || (await nvim.input(EDIT));
     await nvim.waitFor(again, "the text, again", 20_000);
     t.same(await lines(), given);
     await nvim.input(":q<CR>");
   });
 
-  await t.test("the editor program is removed when Neovim ends", async (t) => {
+  await t.test("the program for the external editor is removed when Neovim ends", async (t) => {
     const folder = z.string().parse(await nvim.lua("return vim.uv.os_tmpdir()"));
     const editors = () => readdirSync(folder).filter((name) => name.startsWith("gemini-bridge-"));
     t.equal(editors().length, 1);
@@ -92,7 +92,7 @@ t.test("the CLI's external editor opens in this Neovim", async (t) => {
   });
 });
 
-t.test("a floating terminal is hidden while a text is edited", async (t) => {
+t.test("a floating terminal is hidden while the user edits the CLI's text", async (t) => {
   const { nvim, cli } = await start(t, {
     init: "require('gemini-bridge').setup({ terminal = { position = 'float' } })",
   });
@@ -106,7 +106,7 @@ t.test("a floating terminal is hidden while a text is edited", async (t) => {
   await cli.waitForScreen(/> onetwo/, 20_000);
 });
 
-t.test("an editor that the user sets for terminals takes precedence", async (t) => {
+t.test("an editor that the user sets for terminals takes precedence over this Neovim", async (t) => {
   const { nvim, cli } = await start(t, {
     files: { "own-editor": "#!/bin/sh\nprintf 'edited by me' >\"$1\"\n" },
     init: `
@@ -118,23 +118,28 @@ t.test("an editor that the user sets for terminals takes precedence", async (t) 
   t.equal(await nvim.lua("return vim.env.VISUAL"), null, "Neovim's own environment is as it was");
 });
 
-t.test("if the terminal is not focused, the focus does not move", async (t) => {
-  const { nvim } = await startWithGemini(t, { files: FILES });
-  await nvim.command("edit greet.js");
-  const editor = z
-    .string()
-    .parse(await nvim.lua("return require('gemini-bridge.terminal.external_editor').environment({}).VISUAL"));
-  await nvim.lua(
-    "_G.job = vim.fn.jobstart({ ... }, { on_exit = function(_, code) _G.code = code end })",
-    ...[editor, "--wait", nvim.path("greet.js.txt")],
-  );
-  await nvim.waitFor("#vim.api.nvim_tabpage_list_wins(0) == 2", "its window", 10_000);
-  t.equal(await nvim.lua("return vim.fn.expand('%:t')"), "greet.js", "the focus stays");
-  t.match(await nvim.messages(), /The CLI asks you to edit a text/);
-  await nvim.input("<C-w>k:wq<CR>");
-  await nvim.waitFor("_G.code == 0", "its end");
-  t.throws(
-    () => execFileSync(editor, [nvim.path("x")], { env: {}, timeout: 10_000, stdio: "pipe" }),
-    "what is no Neovim any more",
-  );
-});
+t.test(
+  "if the CLI's terminal is not focused, opening its external editor does not move the focus",
+  async (t) => {
+    const { nvim } = await startWithGemini(t, { files: FILES });
+    await nvim.command("edit greet.js");
+    const editor = z
+      .string()
+      .parse(
+        await nvim.lua("return require('gemini-bridge.terminal.external_editor').environment({}).VISUAL"),
+      );
+    await nvim.lua(
+      "_G.job = vim.fn.jobstart({ ... }, { on_exit = function(_, code) _G.code = code end })",
+      ...[editor, "--wait", nvim.path("greet.js.txt")],
+    );
+    await nvim.waitFor("#vim.api.nvim_tabpage_list_wins(0) == 2", "its window", 10_000);
+    t.equal(await nvim.lua("return vim.fn.expand('%:t')"), "greet.js", "the focus stays");
+    t.match(await nvim.messages(), /The CLI asks you to edit a text/);
+    await nvim.input("<C-w>k:wq<CR>");
+    await nvim.waitFor("_G.code == 0", "its end");
+    t.throws(
+      () => execFileSync(editor, [nvim.path("x")], { env: {}, timeout: 10_000, stdio: "pipe" }),
+      "what is no Neovim any more",
+    );
+  },
+);

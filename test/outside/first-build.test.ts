@@ -1,4 +1,4 @@
-/** Tests the first use of the plugin if the plugin manager has not built it. */
+/** Tests the first use of the plugin when the plugin manager has not built it. */
 import { execFileSync } from "node:child_process";
 import { appendFileSync, chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -11,7 +11,8 @@ const QUESTION = /gemini-bridge is not built yet\. Build it now\?/;
 const isRunning = "require('gemini-bridge').status().state == 'running'";
 
 /**
- * A Neovim of 80 columns beside a copy of the plugin that has its packages, as in a developer's clone, and no bundle.
+ * Starts a Neovim of 80 columns with a copy of the plugin. As in a developer's clone, the copy has its packages but no
+ * bundle.
  */
 async function startBeside(t: Test, init: string, options: NvimOptions = {}): Promise<Nvim> {
   const copy = copyPlugin(join(makeDirectory(t), "gemini-bridge.nvim"));
@@ -57,7 +58,7 @@ t.test(":GeminiStart offers to build", async (t) => {
   await shows(nvim, /^gemini-bridge: The bridge is running on port \d+/m);
 });
 
-t.test("after a refusal, the build is not offered again", async (t) => {
+t.test("after the user has refused the build, the build is not offered again", async (t) => {
   const nvim = await startBeside(t, "");
   for (const [command, no] of [
     ["Gemini", "2\r"],
@@ -75,7 +76,7 @@ t.test("after a refusal, the build is not offered again", async (t) => {
   t.notMatch(await nvim.messages(), /gemini-bridge: /);
 });
 
-t.test("the question uses the user's own vim.ui.select", async (t) => {
+t.test("the question about the build uses the user's own vim.ui.select", async (t) => {
   const nvim = await startBeside(
     t,
     "vim.ui.select = function(items, opts, answer) asked = { items, opts.prompt, opts.kind } answer(items[1], 1) end",
@@ -104,11 +105,11 @@ t.test("without npm, a message says why the build is impossible", async (t) => {
   t.match(report, /ERROR The Node part cannot be built: npm is not on PATH; install it with Node/);
 });
 
-t.test("a failed build of vim.pack is one notice", async (t) => {
+t.test("a failed build by vim.pack is reported in one message", async (t) => {
   const copy = copyPlugin(join(makeDirectory(t), "gemini-bridge.nvim"));
   writeFileSync(join(copy, "package-lock.json"), "{ this is no JSON");
   const nvim = await startNvim(t, { tui: { columns: 80, lines: 24 }, init: useCopy(copy) });
-  // Like vim.pack of Neovim 0.12, which introduced this event.
+  // Fires the event as vim.pack of Neovim 0.12 does. Neovim 0.12 has introduced this event.
   const event = (await nvim.lua("return vim.fn.exists('##PackChanged')")) === 1 ? "PackChanged" : undefined;
   if (!event) return t.equal(await nvim.lua("return vim.pack"), null, "no vim.pack here");
   await nvim.lua(
@@ -126,7 +127,7 @@ t.test("a failed build of vim.pack is one notice", async (t) => {
   t.match(await nvim.nvim.mode, { mode: "n", blocking: false });
 });
 
-t.test("build.lua runs the Node of the option", async (t) => {
+t.test("build.lua runs the program of the option `node`", async (t) => {
   const home = makeDirectory(t);
   const copy = copyPlugin(join(home, "gemini-bridge.nvim"));
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
@@ -143,7 +144,7 @@ t.test("build.lua runs the Node of the option", async (t) => {
   t.equal(await nvim.lua("return require('gemini-bridge.host.bundle').problem()"), null);
 });
 
-t.test("after an update, restarting the running bridge is offered once", async (t) => {
+t.test("after an update, restarting the running bridge is offered only once", async (t) => {
   const copy = copyPlugin(join(makeDirectory(t), "gemini-bridge.nvim"));
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
   t.teardown(() => rmSync(join(copy, "node_modules"), { force: true }));

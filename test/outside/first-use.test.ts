@@ -5,10 +5,10 @@ import { root, startNvim } from "../support/nvim.ts";
 import { copyPlugin, useCopy } from "../support/plugin.ts";
 import { makeDirectory } from "../support/sandbox.ts";
 
-t.test("the first use and an update without a build both lead to a running bridge", async (t) => {
+t.test("the bridge runs after the first use, and after an update without a build", async (t) => {
   const home = makeDirectory(t);
   const copy = copyPlugin(join(home, "gemini-bridge.nvim"));
-  // As in a developer's clone: the packages are there, only the bundle is missing.
+  // As in a developer's clone, the packages exist and only the bundle is missing.
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
   const nvim = await startNvim(t, { init: useCopy(copy) });
   const isRunning = "require('gemini-bridge').status().state == 'running'";
@@ -51,7 +51,7 @@ t.test("the first use and an update without a build both lead to a running bridg
   rmSync(join(copy, "node_modules"));
 });
 
-t.test("a Node that is not on PATH builds and runs", async (t) => {
+t.test("a Node that is not on PATH can build and run the bridge", async (t) => {
   const home = makeDirectory(t);
   const copy = copyPlugin(join(home, "gemini-bridge.nvim"));
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));

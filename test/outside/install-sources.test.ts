@@ -1,4 +1,4 @@
-/** Tests the installation of the sources by the instructions of the README, with a build by npm. */
+/** Tests the installation from sources as the README describes, with a build by npm. */
 import { execFileSync } from "node:child_process";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -8,11 +8,11 @@ import { type Nvim, startNvim } from "../support/nvim.ts";
 import { plantRepository } from "../support/plugin.ts";
 import { makeDirectory } from "../support/sandbox.ts";
 
-/** Timeout for an installation with npm, which takes 7 s, and longer on a slow network (milliseconds). */
+/** Timeout for an installation with npm (milliseconds). Usually takes 7 s, but longer on a slow network. */
 const PATIENCE = 120_000;
 t.setTimeout(2 * PATIENCE);
 
-/** Uses npm's own cache. With each Neovim's empty HOME, npm would download all packages again. */
+/** Uses npm's usual cache. With the empty HOME of each Neovim, npm would download all packages again. */
 const env = { npm_config_cache: process.env["npm_config_cache"] ?? join(homedir(), ".npm") };
 
 async function waitForBuild(nvim: Nvim): Promise<void> {
@@ -20,7 +20,7 @@ async function waitForBuild(nvim: Nvim): Promise<void> {
   await nvim.waitFor(isBuilt, "the build", PATIENCE);
 }
 
-t.test("the sources are built after the installation", async (t: Test) => {
+t.test("the plugin manager builds the sources after the installation", async (t: Test) => {
   const url = plantRepository(join(makeDirectory(t), "gemini-bridge.nvim"));
   const probe = await startNvim(t);
   if ((await probe.lua("return vim.pack ~= nil")) === true) {

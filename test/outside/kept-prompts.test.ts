@@ -14,7 +14,7 @@ const CHANGE: Turn = [
   { functionCall: { name: "write_file", args: { file_path: "greet.js", content: "const bye = 1;\n" } } },
 ];
 
-/** Starts Neovim with greet.js, and beside it a CLI that asks about a change. */
+/** Starts a Neovim with greet.js and with a CLI that asks about a change. */
 async function withQuestion(
   t: Test,
   files: Readonly<Record<string, string>> = {},
@@ -24,7 +24,7 @@ async function withQuestion(
   return { nvim, model, cli: await ask(nvim, model) };
 }
 
-/** Starts the CLI, and makes it ask about a change. */
+/** Starts the CLI, and makes the CLI ask about a change. */
 async function ask(nvim: Nvim, model: Model): Promise<Cli> {
   model.say(CHANGE);
   await nvim.input(":GeminiSend! change it<CR>");
@@ -39,7 +39,7 @@ const outbox = async (nvim: Nvim) =>
   Waiting.parse([{ text: "", waits: "" }, ...z.array(z.unknown()).parse(await nvim.lua(OUTBOX))]).slice(1);
 const OUTBOX = "return require('gemini-bridge.prompt.outbox').list()";
 
-/** Returns the text in the prompt, without blanks. */
+/** Returns the text in the CLI's prompt, without blanks. */
 const prompt = async (cli: Cli) => {
   const lines = await cli.screen();
   const at = lines.findLastIndex((line) => /^ ?> /.test(line));
@@ -57,7 +57,7 @@ const isEmpty = async (nvim: Nvim) => (await outbox(nvim)).length === 0;
 t.test("prompts wait while the CLI asks", async (t) => {
   const { nvim, model, cli } = await withQuestion(t);
 
-  await t.test("prompts wait, and none is lost", async (t) => {
+  await t.test("prompts wait while the CLI asks, and no prompt is lost", async (t) => {
     await nvim.input(":GeminiSend! --text and then this<CR>");
     await nvim.input(":GeminiSend --text not yet sent<CR>");
     await waitForReason(nvim, /you answer the question in gemini/);
@@ -82,7 +82,7 @@ t.test("prompts wait while the CLI asks", async (t) => {
   });
 
   await t.test("waiting prompts can be cancelled", async (t) => {
-    await cli.press("\x03"); // deletes it
+    await cli.press("\x03"); // deletes the text in the prompt
     await waitForPrompt(nvim, cli, ">Typeyourmessage");
     await ask(nvim, model);
     await nvim.input(":GeminiSend! --text first<CR>");
@@ -104,7 +104,7 @@ t.test("prompts wait while the CLI asks", async (t) => {
   });
 
   await t.test("a prompt is kept if the CLI ends before it accepts input", async (t) => {
-    await cli.press("\x03"); // deletes it
+    await cli.press("\x03"); // deletes the text in the prompt
     await waitForPrompt(nvim, cli, ">Typeyourmessage");
     await ask(nvim, model);
     await nvim.input(":GeminiSend! --text precious<CR>");
@@ -116,7 +116,7 @@ t.test("prompts wait while the CLI asks", async (t) => {
   });
 });
 
-t.test("a question above the prompt is recognized", async (t) => {
+t.test("a question of the CLI above the prompt is recognized", async (t) => {
   const { nvim, cli } = await withQuestion(t, {
     "../home/.gemini/settings.json": JSON.stringify({
       ...SETTINGS,
@@ -134,7 +134,7 @@ t.test("a question above the prompt is recognized", async (t) => {
   t.equal(readFileSync(nvim.path("greet.js"), "utf8"), "const bye = 1;\n", "only the user has accepted");
 });
 
-t.test("text that the user has typed is never sent", async (t) => {
+t.test("text that the user has typed into the CLI is never sent", async (t) => {
   const { nvim, model } = await startWithGemini(t, { files: FILES });
   await nvim.command("edit greet.js");
   await nvim.input(":Gemini<CR>");
@@ -142,20 +142,23 @@ t.test("text that the user has typed is never sent", async (t) => {
   await waitForPrompt(nvim, cli, ">Typeyourmessage");
   const streamed = () => model.requests.filter(({ action }) => action === "streamGenerateContent").length;
 
-  await t.test("with !, a prompt waits until the user's text is gone", async (t) => {
-    await cli.press("my own");
-    await waitForPrompt(nvim, cli, ">myown");
-    await nvim.input("<C-\\><C-n><C-w>p:GeminiSend! --text ours<CR>");
-    await waitForReason(nvim, /you send or delete your text in gemini/);
-    t.equal(streamed(), 0);
-    model.say([{ text: "Got ours." }]);
-    await cli.press("\x03"); // deletes it
-    await cli.waitForScreen(/Got ours\./, 30_000);
-    t.match(model.promptText(), /ours/);
-    t.notMatch(model.promptText(), /my own/);
-  });
+  await t.test(
+    "with :GeminiSend!, a prompt waits until the user has removed the text in the CLI",
+    async (t) => {
+      await cli.press("my own");
+      await waitForPrompt(nvim, cli, ">myown");
+      await nvim.input("<C-\\><C-n><C-w>p:GeminiSend! --text ours<CR>");
+      await waitForReason(nvim, /you send or delete your text in gemini/);
+      t.equal(streamed(), 0);
+      model.say([{ text: "Got ours." }]);
+      await cli.press("\x03"); // deletes the text in the prompt
+      await cli.waitForScreen(/Got ours\./, 30_000);
+      t.match(model.promptText(), /ours/);
+      t.notMatch(model.promptText(), /my own/);
+    },
+  );
 
-  await t.test("without !, a prompt is appended to the user's text", async () => {
+  await t.test("without !, a prompt is appended to the user's text in the CLI", async () => {
     await waitForPrompt(nvim, cli, ">Typeyourmessage");
     await cli.press("see");
     await waitForPrompt(nvim, cli, ">see");
@@ -164,7 +167,7 @@ t.test("text that the user has typed is never sent", async (t) => {
     await nvim.waitFor(() => isEmpty(nvim), "the reference to be there");
   });
 
-  await t.test("earlier text of the plugin is sent together with the next prompt", async (t) => {
+  await t.test("text that the plugin has typed before is sent together with the next prompt", async (t) => {
     await cli.press("\x03");
     await waitForPrompt(nvim, cli, ">Typeyourmessage");
     await nvim.input(":GeminiSend --text one<CR>:GeminiSend --text two<CR>");
@@ -174,7 +177,7 @@ t.test("text that the user has typed is never sent", async (t) => {
     t.match(model.promptText(), /one two three/);
   });
 
-  await t.test("no prompt is typed into the shell mode", async (t) => {
+  await t.test("no prompt is typed while the CLI is in shell mode", async (t) => {
     await waitForPrompt(nvim, cli, ">Typeyourmessage");
     await cli.press("!");
     await cli.waitForScreen(/^ ?! +Type your shell command/m);

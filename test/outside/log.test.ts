@@ -3,7 +3,7 @@ import t from "tap";
 import { startBridge } from "../support/bridge.ts";
 import { ask, sendRaw } from "../support/server.ts";
 
-t.test("the log reports events without tokens or texts", async (t) => {
+t.test("the log contains events, but no tokens and no texts of the user", async (t) => {
   const bridge = await startBridge(t, {
     init: "require('gemini-bridge').setup({ log = { level = 'debug' } })",
     files: { "a.txt": "secret in the file\n" },
@@ -61,7 +61,7 @@ t.test("the log reports events without tokens or texts", async (t) => {
   t.notMatch(log, content.authToken);
 });
 
-t.test("events that only Lua knows reach the log", async (t) => {
+t.test("events in Lua are written to the log", async (t) => {
   const { nvim } = await startBridge(t);
   await nvim.lua(
     "require('gemini-bridge.bridge.channel').notify('log', { level = 'warn', text = 'files are polled' })",

@@ -1,4 +1,4 @@
-/** Tests the real opencode with a scripted model. The variable OPENCODE has the path of the program. */
+/** Tests the real opencode with a scripted model. OPENCODE contains the path of the program. */
 import t, { type Test } from "tap";
 import { geminiIn } from "../support/gemini.ts";
 import { startWithOpencode } from "../support/opencode.ts";

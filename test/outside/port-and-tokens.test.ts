@@ -1,6 +1,6 @@
 /**
- * Tests that port and tokens stay the same for the lifetime of Neovim, so that CLIs find the bridge after a restart, and
- * that they change if another program has taken the port.
+ * Tests that port and tokens stay the same until Neovim exits, so that CLIs find the bridge after a restart. The tokens
+ * must change if another program has taken the port.
  */
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -15,7 +15,7 @@ import { waitFor } from "../support/wait.ts";
 let moment = 0;
 
 t.test(
-  "hooks and clients of before find the bridge after a restart, and after a stop and a start",
+  "earlier hooks and clients find the bridge after a restart, and after a stop and a start",
   async (t) => {
     const bridge = await startBridge(t, { files: { "1.txt": "one\n", "2.txt": "one\n" } });
     const { nvim } = bridge;
@@ -72,7 +72,7 @@ async function restart(bridge: RunningBridge): Promise<void> {
   await bridge.nextHost(host);
 }
 
-t.test("a restart ends event streams without an error, and sessions go on", async (t) => {
+t.test("a restart ends event streams without an error, and the sessions continue", async (t) => {
   const bridge = await startBridge(t);
   const { port, content } = bridge.file();
   const headers = { authorization: `Bearer ${content.authToken}` };
@@ -95,7 +95,7 @@ t.test("a restart ends event streams without an error, and sessions go on", asyn
   t.same(await after.next("ide/diffAccepted"), { filePath, content: "new\n" });
 });
 
-t.test("a client counts as interrupted if it noticed the restart, and only then", async (t) => {
+t.test("a client counts as interrupted only if it has noticed the restart", async (t) => {
   const bridge = await startBridge(t);
   const { nvim } = bridge;
   const client = await bridge.client();
@@ -104,7 +104,7 @@ t.test("a client counts as interrupted if it noticed the restart, and only then"
     return nvim.lua("return require('gemini-bridge').status().clients[1].interrupted");
   };
   await restart(bridge);
-  // On a busy machine, the next host may start after the client's first attempt.
+  // On a busy machine, the new host may start after the client's first attempt to reconnect.
   t.equal(await isInterrupted(), client.errors.length > 0);
   t.same(await client.openDiff(nvim.path("new.txt"), "new\n"), { content: [] });
 
@@ -121,7 +121,7 @@ t.test("a client counts as interrupted if it noticed the restart, and only then"
   t.equal(await isInterrupted(), true);
 });
 
-/** A server that waits for a port to become free, and takes it. */
+/** Starts a server that takes a port as soon as the port is free. */
 function startThief(t: Test) {
   const thief = createServer((socket) => socket.on("error", () => {}));
   t.teardown(() => thief.close());
@@ -133,7 +133,7 @@ function startThief(t: Test) {
   return (port: number) => waitFor(() => take(port), "the port");
 }
 
-/** Checks that the old token is refused, and that Neovim's terminals get the new one. */
+/** Checks that the old token is refused and that Neovim's terminals get the new token. */
 async function hasNewAddress(t: Test, bridge: RunningBridge, { port, content }: Discovery): Promise<void> {
   const next = bridge.file();
   t.not(next.port, port);
@@ -143,18 +143,18 @@ async function hasNewAddress(t: Test, bridge: RunningBridge, { port, content }: 
   t.equal(await bridge.nvim.lua("return vim.env.GEMINI_CLI_IDE_AUTH_TOKEN"), next.content.authToken);
 }
 
-t.test("a host that crashed gets new tokens if its port was taken", async (t) => {
+t.test("after a crash, the bridge gets new tokens if another program has taken its port", async (t) => {
   const bridge = await startBridge(t);
   const before = bridge.file();
   const host = await bridge.host();
   const take = startThief(t);
   process.kill(host, "SIGKILL");
-  await take(before.port); // competes with the next host for the port
+  await take(before.port); // competes with the new host for the port
   await bridge.nextHost(host);
   await hasNewAddress(t, bridge, before);
 });
 
-t.test("a bridge that was stopped gets new tokens if its port was taken", async (t) => {
+t.test("after a stop, the bridge gets new tokens if another program has taken its port", async (t) => {
   const bridge = await startBridge(t);
   const before = bridge.file();
   await bridge.nvim.command("GeminiStop");

@@ -8,7 +8,7 @@ import { waitFor } from "../support/wait.ts";
 
 const Found = z.object({ pid: z.int(), config: z.unknown() });
 
-/** Runs the CLI's own search in the shell of `:terminal`, which has the focus. */
+/** Runs the CLI's own search for an editor in the focused shell of `:terminal`. */
 async function search(nvim: Nvim, name: string, prefix = ""): Promise<z.infer<typeof Found>> {
   const script = join(import.meta.dirname, "fixtures/ide-process.mjs");
   const result = join(nvim.dirs.home, name);
@@ -25,7 +25,7 @@ async function startBridge(t: Test): Promise<Nvim> {
   return nvim;
 }
 
-t.test("the CLI's walk from a shell in :terminal leads to the discovery file", async (t) => {
+t.test("the CLI's own search from a shell in :terminal finds the discovery file", async (t) => {
   const nvim = await startBridge(t);
   const [file, ...others] = readDiscovery(nvim.dirs.tmp);
   t.same(others, [], "there is one discovery file");

@@ -1,4 +1,4 @@
-/** Tests that all public names are in the help, and that all names in help and README exist. */
+/** Tests that the help contains all public names, and that all names in the help and the README exist. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -28,7 +28,7 @@ t.test("public names and the help agree", async (t) => {
   await nvim.command("GeminiReview");
   const ask = async (code: string) => Names.parse(await nvim.lua(code)).sort();
 
-  await t.test("commands are in the help and exist", async (t) => {
+  await t.test("all commands are in the help, and all commands of the help exist", async (t) => {
     const commands = await ask("return vim.fn.getcompletion('Gemini', 'command')");
     t.same(tags(/:(Gemini\w*)/), commands);
     t.same(
@@ -37,46 +37,49 @@ t.test("public names and the help agree", async (t) => {
     );
   });
 
-  await t.test("<Plug> mappings are in the help and exist", async (t) => {
-    const maps = (list: string) =>
-      ask(
-        `return vim.iter(${list}):map(function(map) return map.lhs:match("^<Plug>%(([Gg]emini.*)%)$") end):totable()`,
+  await t.test(
+    "all <Plug> mappings are in the help, and all <Plug> mappings of the help exist",
+    async (t) => {
+      const maps = (list: string) =>
+        ask(
+          `return vim.iter(${list}):map(function(map) return map.lhs:match("^<Plug>%(([Gg]emini.*)%)$") end):totable()`,
+        );
+      const everywhere = await maps("vim.api.nvim_get_keymap('n')");
+      const keys = await maps("vim.api.nvim_buf_get_keymap(0, 'n')");
+      const commands = everywhere.filter((name) => name.startsWith("Gemini"));
+      t.same(commands, tags(/:(Gemini\w*)/), "one for each command");
+      t.same(
+        tags(/<Plug>\(([^)]*)\)/),
+        everywhere.filter((name) => !commands.includes(name)),
       );
-    const everywhere = await maps("vim.api.nvim_get_keymap('n')");
-    const keys = await maps("vim.api.nvim_buf_get_keymap(0, 'n')");
-    const commands = everywhere.filter((name) => name.startsWith("Gemini"));
-    t.same(commands, tags(/:(Gemini\w*)/), "one for each command");
-    t.same(
-      tags(/<Plug>\(([^)]*)\)/),
-      everywhere.filter((name) => !commands.includes(name)),
-    );
-    const table = /mapping\s+`<Plug>\(gemini-\{name\}\)`[\s\S]*?>\n([\s\S]*?)\n</.exec(help)?.[1] ?? "";
-    t.same(
-      found(table, /^ +([\w-]+) /gm).map((name) => `gemini-${name}`),
-      keys,
-      "the keys of a review",
-    );
-    await nvim.lua(
-      "require('gemini-bridge.changes.page.keys') require('gemini-bridge.changes.history.page')",
-    );
-    const pages = (await maps("vim.api.nvim_get_keymap('n')")).filter((name) => !everywhere.includes(name));
-    const described = ["changes", "history"].flatMap((page) => {
-      const rows = new RegExp(`<Plug>\\(gemini-${page}-\\{name\\}\\)\`[\\s\\S]*?>\n([\\s\\S]*?)\n<`).exec(
-        help,
+      const table = /mapping\s+`<Plug>\(gemini-\{name\}\)`[\s\S]*?>\n([\s\S]*?)\n</.exec(help)?.[1] ?? "";
+      t.same(
+        found(table, /^ +([\w-]+) /gm).map((name) => `gemini-${name}`),
+        keys,
+        "the keys of a review",
       );
-      return found(rows?.[1] ?? "", /^ +([a-z-]+) /gm)
-        .filter((name) => name !== "name")
-        .map((name) => `gemini-${page}-${name}`);
-    });
-    t.same(described, pages, "the keys of the pages");
-    const named = found(`${help}${readme}`, /<Plug>\(([Gg]emini[\w-]*)\)/g);
-    t.same(
-      named.filter((name) => ![...everywhere, ...keys, ...pages].includes(name)),
-      [],
-    );
-  });
+      await nvim.lua(
+        "require('gemini-bridge.changes.page.keys') require('gemini-bridge.changes.history.page')",
+      );
+      const pages = (await maps("vim.api.nvim_get_keymap('n')")).filter((name) => !everywhere.includes(name));
+      const described = ["changes", "history"].flatMap((page) => {
+        const rows = new RegExp(`<Plug>\\(gemini-${page}-\\{name\\}\\)\`[\\s\\S]*?>\n([\\s\\S]*?)\n<`).exec(
+          help,
+        );
+        return found(rows?.[1] ?? "", /^ +([a-z-]+) /gm)
+          .filter((name) => name !== "name")
+          .map((name) => `gemini-${page}-${name}`);
+      });
+      t.same(described, pages, "the keys of the pages");
+      const named = found(`${help}${readme}`, /<Plug>\(([Gg]emini[\w-]*)\)/g);
+      t.same(
+        named.filter((name) => ![...everywhere, ...keys, ...pages].includes(name)),
+        [],
+      );
+    },
+  );
 
-  await t.test("functions are in the help and exist", async (t) => {
+  await t.test("all public functions are in the help, and all functions of the help exist", async (t) => {
     const functions = await ask("return vim.tbl_keys(require('gemini-bridge'))");
     t.same(tags(/gemini-bridge\.(\w+)\(\)/), functions);
     const called = /require\(?["']gemini-bridge["']\)?\.(\w+)/g;
@@ -92,7 +95,7 @@ t.test("public names and the help agree", async (t) => {
     );
   });
 
-  await t.test("functions are marked as experimental in the help and in Lua alike", async (t) => {
+  await t.test("functions are marked as experimental both in the help and in Lua", async (t) => {
     const init = readFileSync(join(root, "lua/gemini-bridge/init.lua"), "utf8");
     const marked = [...init.matchAll(/((?:^---.*\n)+)function M\.(\w+)/gm)]
       .filter(([, comment]) => comment?.includes("Experimental."))
@@ -105,7 +108,7 @@ t.test("public names and the help agree", async (t) => {
     t.same(told.sort(), unique(marked));
   });
 
-  await t.test("events are in the help and are fired", async (t) => {
+  await t.test("all events are in the help, and all events of the help are fired", async (t) => {
     const words = found(sources, /["'](Gemini\w+)["']/g);
     const outcomes = ["Opened", "Accepted", "Rejected", "Closed"].map((what) => `GeminiDiff${what}`);
     const events = tags(/(Gemini\w*)/);
@@ -131,15 +134,18 @@ t.test("public names and the help agree", async (t) => {
     );
   });
 
-  await t.test("highlight groups are in the help and exist", async (t) => {
-    await nvim.lua(
-      "require('gemini-bridge.changes.signs') require('gemini-bridge.context.pinned_selection')",
-    );
-    await nvim.command("GeminiSelect");
-    t.same(tags(/hl-(Gemini\w*)/), await ask("return vim.fn.getcompletion('Gemini', 'highlight')"));
-  });
+  await t.test(
+    "all highlight groups are in the help, and all highlight groups of the help exist",
+    async (t) => {
+      await nvim.lua(
+        "require('gemini-bridge.changes.signs') require('gemini-bridge.context.pinned_selection')",
+      );
+      await nvim.command("GeminiSelect");
+      t.same(tags(/hl-(Gemini\w*)/), await ask("return vim.fn.getcompletion('Gemini', 'highlight')"));
+    },
+  );
 
-  await t.test("options are in the help and exist", async (t) => {
+  await t.test("all options are in the help, and all options of the help exist", async (t) => {
     const options = await ask(
       "return vim.tbl_map(function(option) return option[1] end, require('gemini-bridge.config').schema)",
     );

@@ -1,5 +1,6 @@
 /**
- * Tests the advice of README, help and doctor for the question whether to connect, with the real CLI outside Neovim.
+ * Tests the CLI's question whether to connect, with the real CLI outside Neovim. README, help and doctor advise how to
+ * answer.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +12,7 @@ import { type Nvim, startNvim } from "../support/nvim.ts";
 
 const QUESTION = /Do you want to connect Neovim/;
 
-/** Starts a bridge, and a CLI that was never connected, in a terminal without variables of the bridge. */
+/** Starts a bridge, and a CLI that was never connected. The CLI's terminal has no variables of the bridge. */
 async function start(t: Test): Promise<{ nvim: Nvim; cli: Cli }> {
   const { nvim } = await startBridge(t);
   const { tmp, workspace } = nvim.dirs;

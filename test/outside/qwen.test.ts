@@ -1,4 +1,4 @@
-/** Tests the real Qwen Code: reviews beside the real Gemini CLI in one Neovim, turns and changes. */
+/** Tests the real Qwen Code beside the real Gemini CLI in one Neovim: reviews, turns and changes. */
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import t, { type Test } from "tap";
@@ -11,12 +11,12 @@ import { startWithQwen } from "../support/qwen.ts";
 const ORIGINAL = "const greeting = 'Hello';\nconsole.log(greeting);\n";
 const CLIS = "vim.tbl_map(function(client) return client.cli end, require('gemini-bridge').status().clients)";
 
-/** The buffer of the proposal, or nil. */
+/** A Lua expression that returns the buffer of the proposal, or nil. */
 const PROPOSAL = `vim.iter(vim.api.nvim_list_bufs()):find(function(buf)
   return (vim.b[buf].gemini_diff or {}).role == 'proposal'
 end)`;
 
-/** With the extension, Qwen Code reports each event twice, because its settings also have the hooks. */
+/** Links the extension, so that Qwen Code reports each event twice: the settings contain the same hooks. */
 const EXTENSION = {
   "../home/.qwen/extensions/gemini-bridge/.qwen-extension-install.json": JSON.stringify({
     source: join(root, "extension"),
@@ -40,7 +40,7 @@ vim.api.nvim_create_autocmd('User', {
   end,
 })`;
 
-/** Waits until these events were sent, and checks that there were no others. */
+/** Waits until the given events were sent, and checks that there were no other events. */
 async function tells(t: Test, nvim: Nvim, expected: string[]): Promise<void> {
   await nvim.waitFor(`#_G.told >= ${expected.length}`, expected.join(), 20_000);
   const isWorking = `vim.iter(require('gemini-bridge').status().clients):any(function(client)
@@ -76,7 +76,7 @@ t.test("Qwen Code and Gemini CLI work in one Neovim", async (t) => {
   const cli = await geminiIn(nvim);
   const says = (sentence: string) => cli.waitForScreen(new RegExp(sentence), 20_000);
 
-  await t.test("each CLI is recognized and named", async (t) => {
+  await t.test("Qwen Code and Gemini CLI are recognized and named", async (t) => {
     t.same(
       z
         .array(z.string())
@@ -104,7 +104,7 @@ t.test("Qwen Code and Gemini CLI work in one Neovim", async (t) => {
     t.same(await changed(), [], "an accepted edit is not a change");
   });
 
-  await t.test("a rejected edit is not written", async (t) => {
+  await t.test("a rejected edit of Qwen Code is not written", async (t) => {
     model.say(...writes("second();\n").slice(0, 2)); // a rejection ends the turn
     await nvim.command("GeminiSend! Again.");
     await diffs(1);
@@ -115,7 +115,7 @@ t.test("Qwen Code and Gemini CLI work in one Neovim", async (t) => {
     await tells(t, nvim, ["TurnStarted qwen: Again.", `Waiting qwen: ${path}`, "TurnEnded qwen"]);
   });
 
-  await t.test("edits that Qwen Code drops come back as a new review", async (t) => {
+  await t.test("edits in a proposal that Qwen Code does not write open a new review", async (t) => {
     model.say(...writes("third();\n"));
     await nvim.command("GeminiSend! Once more.");
     await diffs(1);
@@ -132,7 +132,7 @@ t.test("Qwen Code and Gemini CLI work in one Neovim", async (t) => {
     t.same(await changed(), []);
   });
 
-  await t.test("each CLI gets its own decisions", async (t) => {
+  await t.test("Qwen Code and Gemini CLI get only the decisions on their own proposals", async (t) => {
     model.say(...writes("fourth();\n"));
     const other = nvim.path("b.js");
     gemini.say(
@@ -152,25 +152,28 @@ t.test("Qwen Code and Gemini CLI work in one Neovim", async (t) => {
     t.same(await changed(), []);
   });
 
-  await t.test("a deleted lock file is restored, and is removed when the bridge stops", async (t: Test) => {
-    const directory = join(nvim.dirs.home, ".qwen/ide");
-    const [name = ""] = readdirSync(directory).filter((each) => each.endsWith(".lock"));
-    rmSync(join(directory, name));
-    await nvim.waitFor(async () => existsSync(join(directory, name)), "the lock");
-    await nvim.command("GeminiStop");
-    await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the end");
-    t.same(readdirSync(directory), []);
-    await cli.waitForScreen(/Type your message/, 20_000);
-    // The CLI first tries to reconnect its event stream.
-    const isDisconnected = async () => {
-      await cli.press("/ide status");
-      await cli.waitForScreen(/> +\/ide status\s/);
-      await cli.press("\r");
-      await cli.waitForScreen(/Type your message/);
-      return /Disconnected/.test((await cli.screen()).join("\n"));
-    };
-    await t.resolves(nvim.waitFor(isDisconnected, "the CLI to notice", 60_000));
-  });
+  await t.test(
+    "a deleted lock file of Qwen Code is restored, and is removed when the bridge stops",
+    async (t: Test) => {
+      const directory = join(nvim.dirs.home, ".qwen/ide");
+      const [name = ""] = readdirSync(directory).filter((each) => each.endsWith(".lock"));
+      rmSync(join(directory, name));
+      await nvim.waitFor(async () => existsSync(join(directory, name)), "the lock");
+      await nvim.command("GeminiStop");
+      await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the end");
+      t.same(readdirSync(directory), []);
+      await cli.waitForScreen(/Type your message/, 20_000);
+      // The CLI first tries to reconnect the event stream.
+      const isDisconnected = async () => {
+        await cli.press("/ide status");
+        await cli.waitForScreen(/> +\/ide status\s/);
+        await cli.press("\r");
+        await cli.waitForScreen(/Type your message/);
+        return /Disconnected/.test((await cli.screen()).join("\n"));
+      };
+      await t.resolves(nvim.waitFor(isDisconnected, "the CLI to notice", 60_000));
+    },
+  );
 });
 
 const FILES = {
@@ -207,13 +210,13 @@ t.test("changes of Qwen Code in auto mode are listed", async (t) => {
   await nvim.waitFor(`#${CLIS} == 1`, "Qwen Code", 30_000);
   const cli = await geminiIn(nvim);
 
-  await t.test("a tool of Neovim answers with unsaved text", async (t) => {
+  await t.test("a tool of Neovim answers Qwen Code with unsaved text", async (t) => {
     model.say(
       [{ functionCall: { name: "mcp__neovim__read_buffer", args: { path: "notes.md" } } }],
       [{ text: "I have read it." }],
     );
     await nvim.command("GeminiSend! --text Read it.");
-    // No model judges tools here, so that the user is asked about this one.
+    // In this mode, no model judges tools, so the CLI asks the user about this tool.
     await cli.waitForScreen(/Allow execution of MCP tool/, 30_000);
     await cli.press("\r");
     await cli.waitForScreen(/I have read it\./, 30_000);
@@ -240,7 +243,7 @@ t.test("changes of Qwen Code in auto mode are listed", async (t) => {
       [{ text: "All is done." }],
     );
     await nvim.command("GeminiSend! Change everything.");
-    // The CLI asks about the command only.
+    // The CLI asks only about the command.
     await cli.waitForScreen(/Allow execution of: 'rm'/, 40_000);
     await cli.press("\r");
     await cli.waitForScreen(/All is done\./, 20_000);

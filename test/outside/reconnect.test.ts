@@ -4,7 +4,7 @@ import t, { type Test } from "tap";
 import { geminiIn, startWithGemini } from "../support/gemini.ts";
 import type { Nvim } from "../support/nvim.ts";
 
-/** Clients whose CLI does not show "Disconnected". */
+/** Lua expression for the connected clients whose CLI does not show "Disconnected". */
 const CLIENTS = `vim.tbl_filter(function(client)
   return not client.interrupted
 end, require('gemini-bridge').status().clients)`;
@@ -15,7 +15,7 @@ async function start(t: Test, init = "") {
   const gemini = await geminiIn(nvim);
   await gemini.waitForScreen(/Type your message/, 20_000);
   await nvim.waitFor(`#${CLIENTS} == 1 and ${CLIENTS}[1].terminal`, "the CLI to connect", 15_000);
-  // Before the CLI has the answers to its first requests, it does not notice the end of a host.
+  // Until the CLI has the answers to its first requests, the CLI does not notice the end of a host.
   await nvim.waitFor(
     async () => /Connected to Neovim/.test(await gemini.slash("/ide status")),
     "the CLI to say so",
@@ -24,7 +24,7 @@ async function start(t: Test, init = "") {
   return { nvim, gemini };
 }
 
-/** Replaces the host, and waits for the new one. */
+/** Replaces the host, and waits for the new host. */
 async function replaceHost(nvim: Nvim, replace: (pid: number) => unknown): Promise<void> {
   const before = Number(await nvim.lua("return require('gemini-bridge').status().pid"));
   await replace(before);
@@ -36,7 +36,7 @@ async function replaceHost(nvim: Nvim, replace: (pid: number) => unknown): Promi
 }
 const kill = (pid: number) => process.kill(pid, "SIGKILL");
 
-t.test("a CLI reconnects by itself after each crash, and after a restart between them", async (t) => {
+t.test("a CLI in Neovim's terminal is reconnected after crashes and restarts of the bridge", async (t) => {
   const { nvim, gemini } = await start(t);
   for (const replace of [kill, () => nvim.command("GeminiRestart"), kill]) {
     await replaceHost(nvim, replace);
@@ -45,7 +45,7 @@ t.test("a CLI reconnects by itself after each crash, and after a restart between
   }
 });
 
-t.test("/ide enable is not typed while the prompt has text", async (t) => {
+t.test("/ide enable is not typed while the CLI's prompt contains text", async (t) => {
   const { nvim, gemini } = await start(t);
   await gemini.press("half a tho");
   await gemini.waitForScreen(/half a tho/);
@@ -62,7 +62,7 @@ t.test("/ide enable is not typed while the prompt has text", async (t) => {
   await nvim.waitFor(`#${CLIENTS} == 1`, "a new session, when the prompt is empty", 40_000);
 });
 
-t.test("a message tells the user how to reconnect", async (t) => {
+t.test("with terminal.reconnect = false, a message tells the user how to reconnect a CLI", async (t) => {
   const { nvim, gemini } = await start(
     t,
     "require('gemini-bridge').setup({ terminal = { reconnect = false } })",
@@ -73,7 +73,8 @@ t.test("a message tells the user how to reconnect", async (t) => {
     "the notice",
     15_000,
   );
-  // Until the CLI has found the new host, a late failure to find the old one would end the next connection.
+  // A late failure to find the old host would end the next connection, so this waits until the CLI has found the new
+  // host.
   await nvim.waitFor(
     "(require('gemini-bridge').status().clients[1] or {}).interrupted",
     "the CLI to be back",
@@ -82,7 +83,7 @@ t.test("a message tells the user how to reconnect", async (t) => {
   await gemini.press("/ide enable");
   await gemini.waitForScreen(/> \/ide enable/);
   const isConnected = async () => {
-    await gemini.press("\x1b[F\r"); // after a key Enter is no line break; the list of completions may take the first
+    await gemini.press("\x1b[F\r"); // after a key, Enter is not a line break; the first Enter may only close the list of completions
     await setTimeout(500);
     return nvim.lua(`return #${CLIENTS} == 1`);
   };

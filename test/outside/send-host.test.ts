@@ -1,4 +1,4 @@
-/** Tests that prompts are not lost when the host ends, and that the host gets only the necessary data. */
+/** Tests that no prompt is lost when the host ends, and that the host gets only necessary data. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -6,13 +6,13 @@ import { RunningBridge } from "../support/bridge.ts";
 import { receives, startWithEcho as start } from "../support/echo.ts";
 import type { Nvim } from "../support/nvim.ts";
 
-/** A program that shows nothing, so that prompts wait. */
+/** A program that prints nothing, so that prompts have to wait. */
 const MUTE = { "agent.sh": "stty raw -echo; exec cat >keys\n" };
 
 const past = (nvim: Nvim): { text: string }[] =>
   JSON.parse(readFileSync(join(nvim.dirs.state, "nvim/gemini-bridge-prompts.json"), "utf8"));
 
-/** Sends prompts to a CLI that shows nothing. */
+/** Sends prompts to a CLI that prints nothing. */
 async function wait(nvim: Nvim, ...texts: string[]): Promise<void> {
   for (const text of texts) await nvim.input(`:GeminiSend! --text ${text}<CR>`);
   await nvim.waitFor(
@@ -29,7 +29,7 @@ async function areKept(t: Test, nvim: Nvim, why: RegExp): Promise<void> {
   t.same(await nvim.lua("return require('gemini-bridge.prompt.outbox').list()"), []);
 }
 
-t.test("waiting prompts are kept when the host ends", async (t) => {
+t.test("waiting prompts are kept when the host crashes", async (t) => {
   const nvim = await start(t, "", { files: MUTE });
   const bridge = new RunningBridge(t, nvim);
   await wait(nvim, "first", "second");
@@ -60,7 +60,7 @@ t.test("prompts are kept when the host does not start", async (t) => {
 });
 
 t.test(
-  "a screen is sent while a prompt waits for it, and typed into only unless it has changed",
+  "a terminal's screen is sent only while a prompt waits, and a changed screen prevents typing",
   async (t) => {
     const nvim = await start(t);
     await nvim.input(":GeminiSend --text hello<CR>");

@@ -6,12 +6,12 @@ import { root, startNvim } from "../support/nvim.ts";
 import { startTmux } from "../support/tmux.ts";
 import { waitFor } from "../support/wait.ts";
 
-/** A program that enables bracketed paste, stores all received bytes, and echoes them. */
+/** A program that enables bracketed paste, and then stores and echoes all received bytes. */
 const AGENT = "stty raw -echo; echo ready; printf '\\033[?2004h'; tee received\n";
 
 execFileSync(join(root, "scripts/need.sh"), ["ps", "procps"], { stdio: "inherit" });
 
-t.test("prompts reach a CLI in a pane of the same tmux", async (t) => {
+t.test("prompts reach a CLI in another pane of the same tmux server", async (t) => {
   const nvim = await startNvim(t, {
     files: { "my-cli": AGENT, "a.txt": "one\ntwo\n", "sub/here.txt": "" },
     init: "require('gemini-bridge').setup({ terminal = { cmd = { 'my-cli' } } })",

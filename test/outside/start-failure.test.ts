@@ -6,7 +6,7 @@ import { type Nvim, type NvimOptions, startNvim } from "../support/nvim.ts";
 import { descendants } from "../support/processes.ts";
 import { waitFor } from "../support/wait.ts";
 
-/** Starts the bridge, and checks that the start fails and leaves nothing behind. */
+/** Starts the bridge. Checks that the start fails and leaves nothing behind. */
 async function refuses(t: Test, nvim: Nvim, message: RegExp): Promise<void> {
   const bridge = new RunningBridge(t, nvim);
   await nvim.command("GeminiStart");
@@ -24,7 +24,7 @@ async function refuses(t: Test, nvim: Nvim, message: RegExp): Promise<void> {
   t.same(tokens, [], "no token was written");
 }
 
-/** Returns options for a Neovim that starts its host after this shell command, such as `ulimit -f 0`. */
+/** Returns options for a Neovim whose host starts after a shell command such as `ulimit -f 0`. */
 function behind(shell: string): NvimOptions {
   return {
     init: `
@@ -41,20 +41,20 @@ t.test("the start fails if the temporary directory does not exist", async (t) =>
 });
 
 t.test("the start fails if the temporary directory is not writable", async (t) => {
-  // Nobody makes a directory there, not even root.
+  // No user can create a directory here, not even root.
   const path = process.platform === "linux" ? "/proc/self" : "/dev/fd";
   const nvim = await startNvim(t, behind(`export TMPDIR=${path}`));
   await refuses(t, nvim, /cannot create .*; set TMPDIR to a directory that you can write to/);
 });
 
 t.test("the start fails if the disk is full", async (t) => {
-  // A limit on file sizes makes the same write fail as a full disk, without privileges.
+  // With this limit on file sizes, the write fails as on a full disk. Needs no privileges.
   const nvim = await startNvim(t, behind("ulimit -f 0"));
   await refuses(t, nvim, /cannot write the discovery file .* \(EFBIG\); the limit on file sizes is too low/);
   t.same(readdirSync(join(nvim.dirs.tmp, "gemini", "ide")), []);
 });
 
-t.test("the start fails if a file or link is in place of the directory", async (t) => {
+t.test("the start fails if a file or link is in place of the discovery directory", async (t) => {
   const nvim = await startNvim(t);
   writeFileSync(join(nvim.dirs.tmp, "gemini"), "");
   await refuses(t, nvim, /gemini is not a directory; remove it/);
@@ -65,7 +65,7 @@ t.test("the start fails if a file or link is in place of the directory", async (
 });
 
 t.test("the start fails if a directory is in place of the discovery file", async (t) => {
-  // The name of the file is not known in advance, because it contains the port: the host itself creates the directory.
+  // The file's name contains the port and is not known in advance, so the host itself creates the directory.
   const nvim = await startNvim(t, {
     init: `
       local preload = vim.fn.tempname() .. '.cjs'
@@ -81,12 +81,12 @@ t.test("the start fails if a directory is in place of the discovery file", async
   await refuses(t, nvim, /cannot write the discovery file .*; (remove the directory|check this directory)/);
 });
 
-t.test("the start fails in a directory of another user", async (t) => {
+t.test("the start fails if the discovery directory belongs to another user", async (t) => {
   const nvim = await startNvim(t, behind("export TMPDIR=/"));
   await refuses(t, nvim, /cannot create .*; set TMPDIR/);
 });
 
-t.test("the start fails if the program is missing or not Node", async (t) => {
+t.test("the start fails if the program of the option `node` is missing or is not Node", async (t) => {
   for (const [node, message] of [
     ["/nowhere/node", /cannot run \/nowhere\/node; .* install Node/],
     ["false", /did not start: exit code 1/],
@@ -101,7 +101,7 @@ t.test("a start succeeds in unusual environments", async (t) => {
     const nvim = await startNvim(t, behind("unset TMPDIR"));
     const bridge = new RunningBridge(t, nvim);
     await nvim.command("GeminiStart");
-    // On a machine with several users, the folder may belong to another one.
+    // On a machine with several users, this folder may belong to another user.
     const foreign = ["/tmp/gemini", "/tmp/gemini/ide"].find((path) => {
       const found = lstatSync(path, { throwIfNoEntry: false });
       return found && found.uid !== process.getuid?.();

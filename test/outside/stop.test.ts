@@ -7,7 +7,10 @@ import { RunningBridge } from "../support/bridge.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
 import { waitFor } from "../support/wait.ts";
 
-/** Attaches a companion in this process to a real Neovim. The call named `when` is blocked until it is released. */
+/**
+ * Attaches a host in this process to a real Neovim. The call with the name `when` is blocked until the test releases
+ * it.
+ */
 async function attach(t: Test, when = "") {
   const nvim = await startNvim(t);
   const before = process.env["TMPDIR"];
@@ -34,7 +37,7 @@ async function attach(t: Test, when = "") {
   return { nvim, bridge: new RunningBridge(t, nvim), companion, held };
 }
 
-/** Returns everything that a CLI could find, after Neovim has processed all earlier messages. */
+/** Returns everything that a CLI could find after Neovim has processed all earlier messages. */
 async function traces(nvim: Nvim, bridge: RunningBridge) {
   const variables = await nvim.lua(
     "return vim.tbl_filter(function(name) return vim.startswith(name, 'GEMINI_CLI_IDE') end, vim.tbl_keys(vim.fn.environ()))",
@@ -45,7 +48,7 @@ async function traces(nvim: Nvim, bridge: RunningBridge) {
 const NOTHING = { variables: [], files: [], state: "stopped" };
 
 for (const call of ["attach", "set_environment"]) {
-  t.test(`a stop while the start waits for ${call}`, async (t) => {
+  t.test(`a stop succeeds while the start waits for ${call}`, async (t) => {
     const { nvim, bridge, companion, held } = await attach(t, call);
     const started = companion.start();
     await waitFor(() => held.length > 0, "the call");
@@ -56,15 +59,15 @@ for (const call of ["attach", "set_environment"]) {
   });
 }
 
-t.test("a stop succeeds while the directories are read", async (t) => {
+t.test("a stop succeeds while the host reads the directories of the workspace", async (t) => {
   const { nvim, bridge, companion } = await attach(t);
   await companion.start();
   t.equal((await bridge.status()).state, "running");
-  // Each parent folder is checked, so that this takes longer than the stop.
+  // Each parent folder is checked, so that reading these directories takes longer than the stop.
   const directories = Array.from({ length: 50 }, (_, i) => join("/nowhere", String(i), "x/".repeat(200)));
   companion.dispatch("workspace", { directories });
-  await new Promise(setImmediate); // it has begun
+  await new Promise(setImmediate); // the reading has begun
   await companion.stop();
-  await workspacePaths(directories); // begun later, it ends later
+  await workspacePaths(directories); // ends after the first reading
   t.same(await traces(nvim, bridge), NOTHING);
 });

@@ -1,4 +1,7 @@
-/** Tests the Neovims of the tests: isolation, input, their end, and the check of their messages against src/contract. */
+/**
+ * Tests the helper that starts Neovims for tests: isolation, input, end, and the check of messages against
+ * src/contract.
+ */
 import { existsSync } from "node:fs";
 import t, { type Test } from "tap";
 import { RunningBridge } from "../support/bridge.ts";
@@ -18,7 +21,7 @@ t.test("a headless Neovim is isolated", async (t) => {
   await t.rejects(nvim.command("nosuchcommand"), { message: /E492/ });
 });
 
-t.test("input returns after the keys have taken effect", async (t) => {
+t.test("the test helper's input() returns after the keys have taken effect", async (t) => {
   const nvim = await startNvim(t);
   for (let round = 1; round <= 20; round++) {
     await nvim.input(`o${"ä<lt>x".repeat(20)}<Esc>`);
@@ -27,7 +30,7 @@ t.test("input returns after the keys have taken effect", async (t) => {
   }
 });
 
-t.test("input returns when Neovim waits for a key", async (t) => {
+t.test("the test helper's input() returns when Neovim waits for a key", async (t) => {
   const nvim = await startNvim(t);
   await nvim.input("ihello<Esc>r");
   t.same(await nvim.nvim.mode, { mode: "R", blocking: true });
@@ -43,13 +46,13 @@ t.test("a terminal UI shows typed text", async (t) => {
   await nvim.type("ihello\x1b");
   await waitFor(async () => (await nvim.screen())[0]?.startsWith("hello"), "the text on the screen");
   t.equal((await nvim.screen()).length, 40);
-  // A terminal treats a key directly after Escape as a key with Alt.
+  // A terminal treats a key directly after Escape as a key with Alt, so this waits for Normal mode.
   await nvim.waitFor("vim.api.nvim_get_mode().mode == 'n'", "Normal mode");
   await nvim.type(":qa!\r");
   t.same(await nvim.exited, { code: 0, signal: null });
 });
 
-t.test("a dead Neovim is detected", async (t) => {
+t.test("requests to a dead Neovim are rejected", async (t) => {
   const nvim = await startNvim(t);
   const pending = nvim.lua("vim.wait(60000)");
   nvim.kill();
@@ -77,7 +80,7 @@ t.test("a Neovim that cannot start reports the reason", async (t) => {
   await t.rejects(startNvim(t, { cwd: "/no/such/folder" }), { message: /did not start/ });
 });
 
-/** A running bridge that the test closes itself. */
+/** Starts a bridge that the test must close itself. */
 async function startToClose(t: Test): Promise<Nvim> {
   const nvim = await startNvim({
     teardown: (dispose) => t.teardown(() => Promise.resolve(dispose()).catch(() => {})),
@@ -90,25 +93,25 @@ async function startToClose(t: Test): Promise<Nvim> {
 const notify = (nvim: Nvim, event: string, payload: string) =>
   nvim.lua(`require('gemini-bridge.bridge.channel').notify('${event}', ${payload})`);
 
-t.test("an event with a wrong value is reported", async (t) => {
+t.test("the contract check reports an event with an invalid value", async (t) => {
   const nvim = await startToClose(t);
   await notify(nvim, "log", "{ level = 'loud', text = 'a' }");
   await t.rejects(nvim.close(), /event log level: /);
 });
 
-t.test("an event with an undeclared field is reported", async (t) => {
+t.test("the contract check reports an event with an undeclared field", async (t) => {
   const nvim = await startToClose(t);
   await notify(nvim, "terminals", "{ terminals = {}, count = 0 }");
   await t.rejects(nvim.close(), /event terminals has an undeclared field count/);
 });
 
-t.test("an undeclared event is reported", async (t) => {
+t.test("the contract check reports an undeclared event", async (t) => {
   const nvim = await startToClose(t);
   await notify(nvim, "undeclared", "{}");
   await t.rejects(nvim.close(), /event undeclared is not declared/);
 });
 
-t.test("calls and Lua's answers are checked", async (t) => {
+t.test("the contract check reports invalid calls and invalid answers of Lua", async (t) => {
   const nvim = await startToClose(t);
   const call = (name: string, params: string) =>
     nvim.lua(`return require('gemini-bridge.host.rpc').call('${name}', ${params})`);
@@ -120,7 +123,7 @@ t.test("calls and Lua's answers are checked", async (t) => {
   await t.rejects(nvim.close(), /call message has an undeclared field since\nresult consent paused: /);
 });
 
-t.test("messages that match are not reported", async (t) => {
+t.test("the contract check reports no valid message", async (t) => {
   const nvim = await startToClose(t);
   await notify(nvim, "log", "{ level = 'info', text = 'a' }");
   await t.resolves(nvim.close());

@@ -8,7 +8,7 @@ import { root, startNvim } from "../support/nvim.ts";
 const README = readFileSync(join(root, "README.md"), "utf8");
 const HELP = readFileSync(join(root, "doc/gemini-bridge.txt"), "utf8");
 
-/** The Lua of the help that follows a tag. */
+/** Returns the Lua example that follows a tag in the help. */
 function example(tag: string): string {
   const after = HELP.slice(HELP.indexOf(`*${tag}*`));
   return />lua\n([\s\S]*?)\n</.exec(after)?.[1] ?? "error('no example')";
@@ -19,7 +19,7 @@ const maps: [where: string, code: string | undefined][] = [
   ["help", example("gemini-bridge-maps")],
 ];
 for (const [where, code] of maps) {
-  t.test(`the key maps of the ${where} take no word of what is typed into the CLI`, async (t) => {
+  t.test(`the key maps of the ${where} catch no word that the user types into the CLI`, async (t) => {
     const nvim = await startWithAgent(t, "", { args: ["a.txt"] });
     await nvim.lua(`vim.g.mapleader = " "\n${code}`);
     await nvim.input(" gg");
@@ -35,7 +35,7 @@ for (const [where, code] of maps) {
   });
 }
 
-t.test("the provider of the help opens a window that leads to this Neovim", async (t) => {
+t.test("the help's example of a terminal provider opens a CLI that finds this Neovim", async (t) => {
   const nvim = await startNvim(t, {
     files: {
       "bin/xterm": '#!/bin/sh\n[ "$1" = -e ] || exit 2\nshift\nexec "$@"\n',

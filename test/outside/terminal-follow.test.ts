@@ -5,18 +5,18 @@ import type { Turn } from "../support/model.ts";
 
 const ORIGINAL = "const greeting = 'Hello';\n";
 
-/** Returns a turn that prints this number of numbered lines. */
+/** Returns a turn of the model that prints the given number of numbered lines. */
 const says = (count: number, name: string): Turn => [
   { text: Array.from({ length: count }, (_, line) => `- ${name} ${line + 1}`).join("\n") },
 ];
 
-/** Returns turns that change greet.js and print a sentence. */
+/** Returns turns of the model that change greet.js and print a sentence. */
 const writes = (path: string, sentence: string): Turn[] => [
   [{ functionCall: { name: "write_file", args: { file_path: path, content: `// new\n${ORIGINAL}` } } }],
   [{ text: sentence }],
 ];
 
-/** Starts a Neovim with a terminal UI, greet.js, and the real CLI beside it. */
+/** Starts a Neovim with a terminal UI, greet.js, and the real CLI in a terminal. */
 async function start(t: Test) {
   const { nvim, model } = await startWithGemini(t, { tui: true, files: { "greet.js": ORIGINAL } });
   linkExtension(nvim.dirs.home);
@@ -38,7 +38,7 @@ async function start(t: Test) {
   return { nvim, model, seen };
 }
 
-t.test("output and questions of the CLI are visible while the user is in a file", async (t) => {
+t.test("new output and questions of the CLI are visible while the user is in a file", async (t) => {
   const { nvim, model, seen } = await start(t);
   model.say(says(70, "answer"));
   await nvim.input(":GeminiSend! --text tell me<CR>");
@@ -57,7 +57,7 @@ t.test("output and questions of the CLI are visible while the user is in a file"
   await seen(/next 70\b[\s\S]*Type your message/);
 });
 
-t.test("the terminal stays scrolled back until the user returns to the end", async (t) => {
+t.test("the CLI's terminal stays scrolled back until the user returns to the end", async (t) => {
   const { nvim, model, seen } = await start(t);
   model.say(says(70, "answer"));
   await nvim.input(":GeminiSend! --text tell me<CR>");

@@ -9,7 +9,7 @@ import { descendants } from "../support/processes.ts";
 
 const FIXTURE = join(root, "test/outside/fixtures/terminal-client.mjs");
 
-/** Starts a Neovim whose CLI is a grandchild of the terminal's program. */
+/** Starts a Neovim in which the CLI is a grandchild of the terminal's program. */
 async function start(t: Test): Promise<Nvim> {
   const words = ["sh", "-c", `"${process.execPath}" "${FIXTURE}"; true`].map((word) => JSON.stringify(word));
   return startNvim(t, {
@@ -39,7 +39,7 @@ const open = (nvim: Nvim, terminal: string, file: string) =>
     nvim.path(file),
   );
 
-t.test("CLIs in several terminals are told apart, also by a host after a crash", async (t) => {
+t.test("the host knows which CLI runs in which terminal, also after a crash", async (t) => {
   const nvim = await start(t);
   await nvim.command("Gemini");
   await nvim.waitFor(async () => (await terminalsOf(nvim))[0] === "gemini", "the first", 15_000);

@@ -4,7 +4,7 @@ import { childPid, layout, shows, startWithAgent } from "../support/agent.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
 import { isAlive } from "../support/processes.ts";
 
-t.test("a program that cannot run is reported", async (t) => {
+t.test(":Gemini reports a program that cannot run", async (t) => {
   const missing = await startWithAgent(t, "cmd = { 'no-such-cli' }");
   await missing.input(":Gemini<CR>");
   t.match(await missing.messages(), /no-such-cli cannot be run: check the option terminal\.cmd/);
@@ -20,7 +20,7 @@ t.test("a program that cannot run is reported", async (t) => {
   t.match(await nowhere.messages(), /terminal\.cwd: \/no\/such\/directory is not a directory/);
 });
 
-t.test("the message that stays on the screen says what to do", async (t) => {
+t.test("the visible message about a failed :Gemini gives advice", async (t) => {
   const size = { columns: 80, lines: 24 };
   const shown = async (nvim: Nvim) => (await nvim.screen()).at(-1)?.trimEnd();
   for (const [cli, message] of [
@@ -51,7 +51,7 @@ t.test("the message that stays on the screen says what to do", async (t) => {
   t.match(await hostless.messages(), /cannot run no-such-node; .* install Node/);
 });
 
-t.test("a login that Google refuses is recognized on the screen, once", async (t) => {
+t.test("a login that Google refuses is recognized on the screen, and reported only once", async (t) => {
   const screen = [
     "│ Failed to sign in. Message: This client is no longer │",
     "│ supported for Gemini Code Assist for individuals.    │",
@@ -67,7 +67,7 @@ t.test("a login that Google refuses is recognized on the screen, once", async (t
   t.equal(await hints(), 1);
 });
 
-/** A CLI with an empty prompt like Gemini CLI's. It writes each line that is sent into a file. */
+/** A program with an empty prompt like Gemini CLI's. Writes each received line to a file. */
 const PROMPT = `
 const { appendFileSync } = require("node:fs");
 let text = "";
@@ -83,14 +83,14 @@ process.stdin.on("data", (keys) => {
 draw();
 `;
 
-t.test("/ide enable is typed once, even if a CLI is reported twice", async (t) => {
+t.test("/ide enable is typed only once, even if a CLI is reported twice", async (t) => {
   const nvim = await startNvim(t, {
     files: { "cli.js": PROMPT },
     init: `require('gemini-bridge').setup({ terminal = { cmd = { '${process.execPath}', 'cli.js' } } })`,
   });
   await nvim.command("Gemini");
   await shows(nvim, /Type your message/);
-  // The state after a crash of the host that the CLI has noticed.
+  // Simulates the state after a crash of the host that the CLI has noticed.
   await nvim.lua(`
     local terminal = require('gemini-bridge.terminal.terminals').last()
     local lost = { name = 'gemini', cli = 'gemini', lost = true, cwd = terminal.cwd }
@@ -102,7 +102,7 @@ t.test("/ide enable is typed once, even if a CLI is reported twice", async (t) =
   t.equal(sent(), "/ide enable\n");
 });
 
-/** Waits until the host has handled all earlier events, by an event that it answers. */
+/** Waits until the host has handled all earlier events. Sends an event that the host answers. */
 async function hostHasCaughtUp(nvim: Nvim): Promise<void> {
   await nvim.lua(
     "require('gemini-bridge.bridge.channel').notify('editors_asked', { cwd = vim.fn.getcwd() })",
@@ -110,7 +110,7 @@ async function hostHasCaughtUp(nvim: Nvim): Promise<void> {
   await nvim.waitFor("require('gemini-bridge.bridge.status').get().editors", "the host's answer");
 }
 
-t.test("the first terminal shows the hint about /ide enable, once", async (t) => {
+t.test("the first terminal shows the hint about /ide enable only once", async (t) => {
   const fake = { "bin/gemini": "#!/bin/sh\nexec cat\n" };
   const init = `
     vim.uv.fs_chmod(vim.fn.getcwd() .. '/bin/gemini', 448)
@@ -143,7 +143,7 @@ t.test("the first terminal shows the hint about /ide enable, once", async (t) =>
   t.equal(await reminders(set), 0);
 });
 
-t.test("a user's function opens the terminal", async (t) => {
+t.test("a function in the option terminal.provider opens the terminal", async (t) => {
   const open = `provider = function(spec)
     _G.spec = spec
     if _G.outside then return end

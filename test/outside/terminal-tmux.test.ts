@@ -19,9 +19,9 @@ import {
 } from "../support/tmux-terminal.ts";
 import { waitFor } from "../support/wait.ts";
 
-t.test("a pane opens beside Neovim, with the variables that connect the CLI", async (t) => {
+t.test("a tmux pane opens beside Neovim, with the variables that connect the CLI", async (t) => {
   const { nvim, tmux, own } = await startInTmux(t);
-  // A variable that would lead the CLI to another Neovim.
+  // This variable would lead the CLI to another Neovim.
   tmux("set-environment", "-g", "GEMINI_CLI_IDE_SERVER_PORT", "1");
   tmux("set-environment", "-g", "GEMINI_CLI_IDE_SERVER_STDIO_COMMAND", "other");
   await nvim.input(`:Gemini -i "say 'hello'" '' \\$HOME;#{pane_id} "two  blanks" é<CR>`);
@@ -85,7 +85,7 @@ const places: [options: string, expected: Partial<Pane>][] = [
   ["position = 'float'", { left: 72, width: 48, height: 40 }],
   ["position = 'tab'", { left: 0, width: 120, height: 40, window: "@1" }],
 ];
-t.test("the option position places the pane", async (t) => {
+t.test("the option terminal.position sets the position of a tmux pane", async (t) => {
   const { nvim, tmux } = await startInTmux(t);
   await nvim.command("Gemini");
   let pane = await opened(nvim, tmux);
@@ -97,7 +97,7 @@ t.test("the option position places the pane", async (t) => {
   }
 });
 
-t.test("several panes have their own names, and end with their programs", async (t) => {
+t.test("several tmux panes have their own names, and end with their programs", async (t) => {
   const { nvim, tmux, own } = await startInTmux(t);
   await nvim.command("Gemini");
   const first = await opened(nvim, tmux);
@@ -113,7 +113,7 @@ t.test("several panes have their own names, and end with their programs", async 
 
   tmux("send-keys", "-t", second.id, "0", "Enter");
   await waitFor(() => {
-    tmux("run-shell", "-b", "true"); // tmux 3.3a may overlook the end of a child until the next one ends
+    tmux("run-shell", "-b", "true"); // tmux 3.3a may notice the end of a child only when another child ends
     return panes(tmux).length === 2;
   }, "the pane to close");
   t.same(await terminalNames(nvim), ["gemini"]);
@@ -131,38 +131,41 @@ t.test("several panes have their own names, and end with their programs", async 
   t.same(await terminalNames(nvim), ["gemini"]);
 });
 
-t.test("the pane of a program that fails at once stays open", async (t) => {
+t.test("the tmux pane of a program that fails immediately stays open", async (t) => {
   const { nvim, tmux } = await startInTmux(t, { terminal: "cmd = { 'sh', '-c', 'echo broken; exit 3' }" });
   await nvim.command("Gemini");
   await waitFor(() => panes(tmux).length === 2, "the pane", 10_000);
   const [, pane] = panes(tmux);
-  // tmux scrolls the pane by one line to show that its program has ended.
+  // tmux scrolls the pane by one line to show that the program has ended.
   const shown = () => tmux("capture-pane", "-p", "-S", "-", "-t", pane?.id ?? "");
   await t.resolves(waitFor(() => shown().includes("broken"), "its words"));
   await nvim.waitFor("require('gemini-bridge.terminal.terminals').last() == nil", "its end");
   t.equal(panes(tmux).length, 2, "it stays");
 });
 
-t.test("a killed pane is replaced, and its program ends even if it ignores the hangup", async (t) => {
-  const cmd = `cmd = { 'sh', '-c', 'trap "" HUP TERM; sleep 600 & echo ready; while true; do sleep 600; done' }`;
-  const { nvim, tmux } = await startInTmux(t, { terminal: cmd });
-  await nvim.command("Gemini");
-  const first = await opened(nvim, tmux);
-  const program = Number(tmux("display-message", "-p", "-t", first.id, "#{pane_pid}"));
-  const started = [program, ...descendants(program)];
-  t.ok(started.length > 2);
-  tmux("kill-pane", "-t", first.id);
+t.test(
+  "a killed tmux pane is replaced, and its program ends even if the program ignores SIGHUP",
+  async (t) => {
+    const cmd = `cmd = { 'sh', '-c', 'trap "" HUP TERM; sleep 600 & echo ready; while true; do sleep 600; done' }`;
+    const { nvim, tmux } = await startInTmux(t, { terminal: cmd });
+    await nvim.command("Gemini");
+    const first = await opened(nvim, tmux);
+    const program = Number(tmux("display-message", "-p", "-t", first.id, "#{pane_pid}"));
+    const started = [program, ...descendants(program)];
+    t.ok(started.length > 2);
+    tmux("kill-pane", "-t", first.id);
 
-  await nvim.command("Gemini");
-  const second = await opened(nvim, tmux);
-  t.not(second.id, first.id);
-  t.same(await terminalNames(nvim), ["gemini"]);
-  t.notMatch(await nvim.messages(), "can't find pane");
-  await nvim.waitFor(() => !started.some(isAlive), "the program and all that it started to end", 10_000);
-  t.equal(panes(tmux).length, 2);
-});
+    await nvim.command("Gemini");
+    const second = await opened(nvim, tmux);
+    t.not(second.id, first.id);
+    t.same(await terminalNames(nvim), ["gemini"]);
+    t.notMatch(await nvim.messages(), "can't find pane");
+    await nvim.waitFor(() => !started.some(isAlive), "the program and all that it started to end", 10_000);
+    t.equal(panes(tmux).length, 2);
+  },
+);
 
-t.test("a login that Google refuses is recognized in a pane, once", async (t) => {
+t.test("a login that Google refuses is recognized in a tmux pane, and reported only once", async (t) => {
   const screen = "This client is no longer supported for Gemini Code Assist for individuals.";
   const { nvim, tmux } = await startInTmux(t, {
     terminal: `cmd = { 'sh', '-c', 'echo ready; echo "${screen}"; cat' }`,
@@ -173,7 +176,7 @@ t.test("a login that Google refuses is recognized in a pane, once", async (t) =>
   await nvim.waitFor(async () => (await hints()) === 1, "what to do", 10_000);
 });
 
-t.test("the next Neovim finds the pane again", async (t) => {
+t.test("the next Neovim finds the tmux pane of the previous Neovim", async (t) => {
   const { nvim: before, tmux, own } = await startInTmux(t);
   await before.command("Gemini name=my\\ tests");
   const pane = await opened(before, tmux);
@@ -213,7 +216,7 @@ t.test("the next Neovim finds the pane again", async (t) => {
   await opened(elsewhere, tmux, 4);
 });
 
-t.test("the name of a directory is not executed by tmux", async (t) => {
+t.test("tmux does not execute commands in the name of a directory", async (t) => {
   const cwd = "#(touch pwned) #{pane_id} it's";
   const { nvim, tmux } = await startInTmux(t, { terminal: `cwd = vim.fn.getcwd() .. "/${cwd}"` });
   writeFiles(nvim.path(cwd), { file: "" });
@@ -224,7 +227,7 @@ t.test("the name of a directory is not executed by tmux", async (t) => {
     t.notOk(existsSync(join(directory, "pwned")), directory);
 });
 
-t.test("without tmux, a message says so", async (t) => {
+t.test("outside of tmux, the provider tmux reports the problem", async (t) => {
   const nvim = await startEditor(t);
   await nvim.lua("vim.env.TMUX, vim.env.TMUX_PANE = nil, nil");
   await nvim.command("Gemini");

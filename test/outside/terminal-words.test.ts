@@ -17,7 +17,7 @@ const LINES = [
 
 const Split = z.tuple([z.array(z.string()).nullable(), z.string().nullable()]);
 
-t.test("arguments are split like in a shell", async (t) => {
+t.test("arguments of :Gemini are split as in a shell", async (t) => {
   const nvim = await startWithAgent(t);
   const split = async (line: string) =>
     Split.parse(
@@ -47,7 +47,7 @@ t.test("arguments are split like in a shell", async (t) => {
   }
 });
 
-t.test(":Gemini passes the words, and reports a missing quote", async (t) => {
+t.test(":Gemini passes the words to the CLI, and reports a missing quote", async (t) => {
   const nvim = await startWithAgent(t);
   await nvim.input(`:Gemini name='my "tests"' -i "say hello  world" ''<CR>`);
   await shows(nvim, /args <-i say hello {2}world > in/, `my "tests"`);

@@ -1,4 +1,4 @@
-/** A cancelled call changes nothing, closes its review and leaves no open response. */
+/** Tests that a cancelled call changes nothing, closes its review, and leaves no open response. */
 import { readFileSync } from "node:fs";
 import type { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { CallToolResultSchema, type Progress } from "@modelcontextprotocol/sdk/types.js";
@@ -15,7 +15,7 @@ const FILES = {
 };
 const RENAME = { path: "main.js", line: 1, symbol: "greet", new_name: "welcome" };
 
-/** Sends calls as plain HTTP requests, so that the end of each response is visible. */
+/** Sends calls as plain HTTP requests, so that tests can see the end of each response. */
 async function start(t: Parameters<typeof startBridge>[0], mode = "normal") {
   const bridge = await startBridge(t, {
     files: FILES,
@@ -35,7 +35,7 @@ async function start(t: Parameters<typeof startBridge>[0], mode = "normal") {
     bridge,
     nvim,
     client,
-    /** Calls a tool. `ended` is the whole response. */
+    /** Calls a tool. `ended` resolves with the whole response. */
     begin(name: string, args: object): { id: string; ended: Promise<Answer> } {
       const id = `call ${++last}`;
       return { id, ended: post({ id, method: "tools/call", params: { name, arguments: args } }) };
@@ -59,9 +59,9 @@ const reviews = async (bridge: RunningBridge) => (await bridge.status()).diffs.l
 const waitForReviews = (bridge: RunningBridge, count: number) =>
   bridge.nvim.waitFor(async () => (await reviews(bridge)) === count, `${count} reviews`);
 
-t.test("a cancelled edit is not made when the language server answers later", async (t) => {
+t.test("an edit that is cancelled before the language server answers is not made", async (t) => {
   const { nvim, client, begin, cancel, isAsked, onDisk } = await start(t, "late");
-  // The server answers when a file is saved.
+  // The language server answers when a file is saved.
   const save = async () => {
     await nvim.command("buffer spare.js | set modified | write | buffer main.js");
     await isAsked(false);
@@ -76,7 +76,7 @@ t.test("a cancelled edit is not made when the language server answers later", as
     t.notMatch((await ended).body, "jsonrpc", "the response ends without an answer");
     await save();
   }
-  // A later edit uses the same queue, so that earlier edits would be made before it.
+  // A later edit uses the same queue. Before the later edit, earlier edits would be made.
   const later = client.text("rename", { ...RENAME, symbol: "Ada", new_name: "Eve" });
   await isAsked(true);
   await save();
@@ -85,7 +85,7 @@ t.test("a cancelled edit is not made when the language server answers later", as
   t.equal(onDisk("greet.js"), FILES["greet.js"]);
 });
 
-t.test("a cancelled edit is not made when Neovim answers later", async (t) => {
+t.test("an edit that is cancelled before Neovim answers is not made", async (t) => {
   const { nvim, client, begin, cancel, onDisk } = await start(t);
   await client.text("diagnostics", { path: "main.js", settle: true });
   const listed = await client.text("code_actions", { path: "main.js", line: 2 });
@@ -111,7 +111,7 @@ t.test("thirty cancelled calls leave no open response", async (t) => {
   t.match(await client.text("buffers"), "3 files open", "the session continues");
 });
 
-t.test("a cancelled call closes its review", async (t) => {
+t.test("a cancelled call of a tool closes its review", async (t) => {
   const { bridge, nvim, client, begin, cancel, onDisk } = await start(t);
   await nvim.command("GeminiGate on");
   const windows = () =>
@@ -149,7 +149,7 @@ t.test("a cancelled call closes its review", async (t) => {
   t.equal(onDisk("greet.js"), FILES["greet.js"]);
 });
 
-t.test("a client that goes closes its reviews, whether it ends its session or not", async (t) => {
+t.test("when a client disconnects, its reviews close, even without an end of its session", async (t) => {
   const { bridge, nvim, onDisk } = await start(t);
   await nvim.command("GeminiGate on");
   for (const end of ["connection", "session"]) {

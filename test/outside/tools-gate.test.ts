@@ -1,4 +1,4 @@
-/** Tests that edits of the model's tools are reviewed first while the gate is on. */
+/** Tests that the user reviews edits of the model's tools first while the gate is on. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";
@@ -13,7 +13,7 @@ const FILES = {
 const ALL = ["greet.js", "main.js", "other.js"] as const;
 const rename = { path: "main.js", line: 1, symbol: "greet", new_name: "welcome" };
 
-t.test("with the gate on, edits of tools are reviewed", async (t) => {
+t.test("with the gate on, the user reviews edits of tools", async (t) => {
   const { "old.js": old, ...files } = FILES;
   const bridge = await startBridge(t, { files, args: ["main.js"], init: languageServer() });
   const { nvim } = bridge;
@@ -55,25 +55,28 @@ t.test("with the gate on, edits of tools are reviewed", async (t) => {
       ],
     );
     t.equal(onDisk("main.js"), renamed("main.js"), "byte order mark and line ends stay");
-    t.equal(onDisk("other.js"), `${renamed("other.js")} // mine`, "no line end is added");
+    t.equal(onDisk("other.js"), `${renamed("other.js")} // mine`, "no final line break is added");
     t.equal(onDisk("greet.js"), files["greet.js"]);
     t.same(await nvim.lua("return require('gemini-bridge').changes()"), [], "what was reviewed is no change");
   });
 
-  await t.test("a second call replaces the text of a review, and the first call is told", async (t) => {
-    for (const name of ALL) writeFileSync(nvim.path(name), files[name]);
-    await text("diagnostics", { path: "greet.js", settle: true });
-    const first = text("format", { path: "greet.js" });
-    await waitForReviews(1);
-    const second = text("format", { path: "greet.js" });
-    t.match(await first, "greet.js: not decided: a later call proposes something else");
-    await nvim.command("GeminiAccept");
-    t.match(await second, "1 of 1 file changed and written.\ngreet.js: accepted");
-    t.equal(onDisk("greet.js"), files["greet.js"].replace("   \n", "\n"));
-  });
+  await t.test(
+    "a second call of a tool replaces the text of a review, and the first call reports that no decision was made",
+    async (t) => {
+      for (const name of ALL) writeFileSync(nvim.path(name), files[name]);
+      await text("diagnostics", { path: "greet.js", settle: true });
+      const first = text("format", { path: "greet.js" });
+      await waitForReviews(1);
+      const second = text("format", { path: "greet.js" });
+      t.match(await first, "greet.js: not decided: a later call proposes something else");
+      await nvim.command("GeminiAccept");
+      t.match(await second, "1 of 1 file changed and written.\ngreet.js: accepted");
+      t.equal(onDisk("greet.js"), files["greet.js"].replace("   \n", "\n"));
+    },
+  );
 
   await t.test(
-    "a review stays open after a crash of the host, and the accepted text is written",
+    "a review of a tool stays open after a crash of the host, and the accepted text is written",
     async () => {
       await text("diagnostics", { path: "main.js", settle: true });
       const listed = await text("code_actions", { path: "main.js", line: 2 });
@@ -91,7 +94,7 @@ t.test("with the gate on, edits of tools are reviewed", async (t) => {
     },
   );
 
-  await t.test("a file that has changed since it was accepted is not overwritten", async (t) => {
+  await t.test("a file that has changed after the acceptance is not overwritten", async (t) => {
     for (const change of [
       () => writeFileSync(nvim.path("greet.js"), "newer\n"),
       () => rmSync(nvim.path("greet.js")),
@@ -120,7 +123,7 @@ t.test("with the gate on, edits of tools are reviewed", async (t) => {
     writeFileSync(nvim.path("greet.js"), files["greet.js"]);
   });
 
-  await t.test("a file that cannot be reviewed byte for byte is refused", async (t) => {
+  await t.test("a tool's edit of a file that cannot be reviewed byte for byte is refused", async (t) => {
     writeFileSync(nvim.path("old.js"), old);
     t.match(await client.refusal("rename", { ...rename, path: "other.js" }), "old.js is not UTF-8");
     t.same(await pending(), [], "and no other file is shown");

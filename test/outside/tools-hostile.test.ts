@@ -9,7 +9,7 @@ import { anyString, fuzz } from "../support/fuzz.ts";
 const PLACE = { path: "main.js", line: 1, symbol: "greet" };
 const FILES = { "main.js": "greet();\n", "secret.env": "x\n" };
 
-/** The editor with a language server that behaves like this. */
+/** Starts an editor with a language server that behaves as `mode` says. */
 async function start(t: Parameters<typeof startBridge>[0], mode: string, options = "") {
   const setup = `require('gemini-bridge').setup({ tools = { timeout = 400, ${options} } })`;
   const init = `${setup}\n${languageServer(mode)}`;
@@ -17,10 +17,10 @@ async function start(t: Parameters<typeof startBridge>[0], mode: string, options
   return { bridge, client: await connectEditorClient(t, bridge) };
 }
 
-t.test("input of any kind is handled while the language server answers", async (t) => {
+t.test("tools handle input of any kind while the language server works", async (t) => {
   const { client, bridge } = await start(t, "normal");
 
-  await t.test("an editor that does not answer causes a timeout", async (t) => {
+  await t.test("a call of a tool times out if Neovim does not answer", async (t) => {
     const pid = Number(await bridge.nvim.lua("return vim.fn.getpid()"));
     process.kill(pid, "SIGSTOP");
     t.teardown(() => process.kill(pid, "SIGCONT"));
@@ -29,7 +29,7 @@ t.test("input of any kind is handled while the language server answers", async (
     t.match(await client.text("buffers"), "1 file open", "and goes on afterwards");
   });
 
-  await t.test("arguments of any kind get an answer", async (t) => {
+  await t.test("a tool answers arguments of any kind", async (t) => {
     const { tools } = await client.mcp.listTools();
     const names = tools.map(({ name }) => name);
     const value = fc.oneof(anyString(), fc.integer(), fc.double(), fc.constantFrom("main.js", "", null));
@@ -49,7 +49,7 @@ t.test("input of any kind is handled while the language server answers", async (
   });
 
   await t.test(
-    "files that are opened for language servers are small, few, and opened without other programs",
+    "tools open only small and few files for language servers, and start no programs",
     async (t) => {
       const { nvim } = bridge;
       writeFileSync(nvim.path("large.js"), `${"x".repeat(1024 * 1024)}\n`);
@@ -68,7 +68,7 @@ t.test("input of any kind is handled while the language server answers", async (
     },
   );
 
-  await t.test("names and codes of several lines are shown on one line", async (t) => {
+  await t.test("names and codes of diagnostics with several lines are shown on one line", async (t) => {
     const name = "new\nmain.js:1:1 error fake.js";
     writeFileSync(bridge.nvim.path(name), "function made() {}\nmade();\n");
     await bridge.nvim.lua(
@@ -102,7 +102,7 @@ t.test("input of any kind is handled while the language server answers", async (
     );
   });
 
-  await t.test("invalid names and texts are handled", async (t) => {
+  await t.test("tools handle invalid names and texts", async (t) => {
     const { nvim } = bridge;
     execFileSync("mkfifo", [nvim.path("pipe.js")]);
     mkdirSync(nvim.path("folder.js"));
@@ -142,7 +142,7 @@ t.test("input of any kind is handled while the language server answers", async (
   });
 });
 
-t.test("a language server that does not answer causes a timeout", async (t) => {
+t.test("a call of a tool times out if the language server does not answer", async (t) => {
   const { client, bridge } = await start(t, "slow");
   t.equal(
     await client.text("references", PLACE),
@@ -153,7 +153,7 @@ t.test("a language server that does not answer causes a timeout", async (t) => {
   for (const text of await Promise.all(calls)) t.match(text, "did not answer");
 });
 
-t.test("a client that disconnects during a call leaves nothing behind", async (t) => {
+t.test("a client that disconnects during a call of a tool leaves nothing behind", async (t) => {
   const { client, bridge } = await start(t, "slow");
   const call = client.call("hover", PLACE).then(
     () => "answered",
@@ -171,7 +171,7 @@ t.test("a client that disconnects during a call leaves nothing behind", async (t
   t.match(await next.text("buffers"), "1 file open", "its session goes on after a crash of the host");
 });
 
-t.test("a crashing language server is an error for the model only", async (t) => {
+t.test("a crashing language server is reported to the model, not to the user", async (t) => {
   const { client } = await start(t, "crashing", "offered = { 'hover' }");
   t.same(
     (await client.mcp.listTools()).tools.map(({ name }) => name),
@@ -193,7 +193,7 @@ t.test("wrong answers of a language server do not reveal files", async (t) => {
   t.notMatch(await client.text("workspace_symbols", { query: "a" }), /passwd|secret/);
 });
 
-t.test("a long answer is truncated, and says so", async (t) => {
+t.test("a long answer of a tool is truncated, and says that it is truncated", async (t) => {
   const { client, bridge } = await start(t, "normal", "max_items = 2, max_text = 30");
   writeFileSync(bridge.nvim.path("many.js"), "greet();\n".repeat(10));
   t.match(await client.text("references", PLACE), /^11 references in 2 files\n.*\n.*\n\(2 of 11 shown; /);
@@ -204,7 +204,7 @@ t.test("a long answer is truncated, and says so", async (t) => {
   t.match(await client.text("read_buffer", { path: "many.js" }), "lines 1 to 3 of 10; go on with from: 4");
 });
 
-t.test("ten thousand entries of each kind are truncated", async (t) => {
+t.test("tools truncate lists of ten thousand entries", async (t) => {
   const { client, bridge } = await start(t, "normal", "max_items = 3");
   await bridge.nvim.lua(`
     vim.api.nvim_buf_set_lines(0, 0, -1, false, { ("x"):rep(1e6), "greet()" })

@@ -32,13 +32,13 @@ async function startProgram(t: Scope, cwd: string, tmp: string, env = {}): Promi
   return editorClient(mcp);
 }
 
-t.test("the program serves any MCP client", async (t) => {
+t.test("the stdio program serves any MCP client", async (t) => {
   const bridge = await startBridge(t, { files: { "a.md": "# A\n", "sub/b.md": "# B\n" }, args: ["a.md"] });
   const { nvim } = bridge;
   const client = await startProgram(t, nvim.path("sub"), nvim.dirs.tmp);
   const { mcp } = client;
 
-  await t.test("answers of Neovim are passed on", async (t) => {
+  await t.test("the stdio program passes on Neovim's answers", async (t) => {
     t.match(mcp.getServerVersion(), { name: "neovim" });
     t.match(mcp.getInstructions(), /settle/);
     t.match(await client.text("buffers"), "1 file open\na.md, 1 line");
@@ -50,7 +50,7 @@ t.test("the program serves any MCP client", async (t) => {
     t.equal(new Set(await Promise.all(calls)).size, 1);
   });
 
-  await t.test("the program reconnects after a restart", async (t) => {
+  await t.test("the stdio program reconnects after a restart of the bridge", async (t) => {
     let told = 0;
     mcp.setNotificationHandler(ToolListChangedNotificationSchema, () => void told++);
     await nvim.command("GeminiRestart");
@@ -59,24 +59,27 @@ t.test("the program serves any MCP client", async (t) => {
     t.ok(told > 0, "the client is told to look again");
   });
 
-  await t.test("subscriptions continue after a crash of the host without a request", async () => {
-    const updated: string[] = [];
-    mcp.setNotificationHandler(
-      ResourceUpdatedNotificationSchema,
-      ({ params }) => void updated.push(params.uri),
-    );
-    await mcp.subscribeResource({ uri: "nvim://quickfix" });
-    const host = await bridge.host();
-    process.kill(host, "SIGKILL");
-    await bridge.nextHost(host);
-    await nvim.waitFor(async () => {
-      await nvim.command("doautocmd QuickFixCmdPost gemini");
-      return updated.includes("nvim://quickfix");
-    }, "the notification");
-    await mcp.unsubscribeResource({ uri: "nvim://quickfix" });
-  });
+  await t.test(
+    "subscriptions of the stdio program continue after a crash of the host, without a new request",
+    async () => {
+      const updated: string[] = [];
+      mcp.setNotificationHandler(
+        ResourceUpdatedNotificationSchema,
+        ({ params }) => void updated.push(params.uri),
+      );
+      await mcp.subscribeResource({ uri: "nvim://quickfix" });
+      const host = await bridge.host();
+      process.kill(host, "SIGKILL");
+      await bridge.nextHost(host);
+      await nvim.waitFor(async () => {
+        await nvim.command("doautocmd QuickFixCmdPost gemini");
+        return updated.includes("nvim://quickfix");
+      }, "the notification");
+      await mcp.unsubscribeResource({ uri: "nvim://quickfix" });
+    },
+  );
 
-  await t.test("without an editor, the program says what to do, and lists its tools", async (t) => {
+  await t.test("without a running bridge, the stdio program gives advice and lists its tools", async (t) => {
     const before = await mcp.listTools();
     await nvim.command("GeminiStop");
     await bridge.is("stopped");
@@ -87,7 +90,7 @@ t.test("the program serves any MCP client", async (t) => {
     await t.rejects(mcp.readResource({ uri: "nvim://buffers" }), NONE);
   });
 
-  await t.test("an editor of another directory is not used", async (t) => {
+  await t.test("the stdio program does not use an editor of another directory", async (t) => {
     await nvim.command("GeminiStart");
     await bridge.is("running");
     t.match(await client.text("buffers"), "1 file open", "this one is found again");
@@ -96,7 +99,7 @@ t.test("the program serves any MCP client", async (t) => {
   });
 });
 
-t.test("a client that asks for a later protocol first learns at once that it is unknown", async (t) => {
+t.test("the stdio program answers immediately that a later protocol version is unknown", async (t) => {
   const program = spawn(process.execPath, [join(root, "dist/neovim.cjs")], {
     cwd: temporary(t),
     env: { PATH: process.env["PATH"] },
@@ -108,7 +111,7 @@ t.test("a client that asks for a later protocol first learns at once that it is 
   t.match(JSON.parse(String(line)), { id: 1, error: { code: -32601 } });
 });
 
-t.test("a cancelled call closes its review and gets no answer", async (t) => {
+t.test("a cancelled call of the stdio program closes its review and gets no answer", async (t) => {
   const { nvim } = await startBridge(t, {
     files: { "a.js": "const a = 1;   \n" },
     args: ["a.js"],
@@ -133,7 +136,7 @@ t.test("a cancelled call closes its review and gets no answer", async (t) => {
   t.same(errors, [], "clients take the answer to a cancelled request for an error of the connection");
 });
 
-t.test("the variables of a derived CLI lead the program to the editor", async (t) => {
+t.test("the stdio program finds the editor by the variables of a derived CLI", async (t) => {
   const clis =
     "gemini = false, qwen = false, llxprt = false, ola = { like = 'gemini', directory = '~/.ola', env = 'OLA_' }";
   const { nvim } = await startBridge(t, {
@@ -152,7 +155,7 @@ t.test("the variables of a derived CLI lead the program to the editor", async (t
   t.match(await wrong.refusal("buffers"), NONE, "nor with another token");
 });
 
-t.test("an editor for other CLIs than Gemini CLI is found, too", async (t) => {
+t.test("the stdio program also finds an editor that has only other CLIs than Gemini CLI", async (t) => {
   for (const cli of ["qwen", "llxprt"]) {
     const others = ["gemini", "qwen", "llxprt"].filter((name) => name !== cli);
     const { nvim } = await startBridge(t, {

@@ -1,4 +1,4 @@
-/** The tools with a language server that people use: typescript-language-server. */
+/** Tests the tools with typescript-language-server, a widely used language server. */
 import { readFileSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";
@@ -27,7 +27,7 @@ t.test("typescript-language-server answers the tools", async (t) => {
   const onDisk = (name: keyof typeof FILES) => readFileSync(nvim.path(name), "utf8");
   const place = { path: "main.ts", line: 3, symbol: "greet" };
 
-  await t.test("diagnostics settle after an edit", async (t) => {
+  await t.test("the tool diagnostics waits for new diagnostics of TypeScript after an edit", async (t) => {
     t.match(await text("diagnostics", { path: "main.ts", settle: true }), /^no diagnostics$/m);
     writeFileSync(nvim.path("main.ts"), main.replace('"Ada"', "42"));
     t.equal(
@@ -38,17 +38,20 @@ t.test("typescript-language-server answers the tools", async (t) => {
     t.match(await text("diagnostics", { path: "main.ts", settle: true }), /^no diagnostics$/m);
   });
 
-  await t.test("an edit in one file shows the new errors of another", async (t) => {
-    const broken = FILES["greet.ts"].replace("(name: string): string {", "(name: number): string {");
-    writeFileSync(nvim.path("greet.ts"), broken);
-    t.match(await text("diagnostics", { path: "greet.ts", settle: true }), /^no diagnostics$/m);
-    t.match(await text("diagnostics", { path: "main.ts", settle: true }), "main.ts:3:41 error Argument");
-    writeFileSync(nvim.path("greet.ts"), FILES["greet.ts"]);
-    t.match(await text("diagnostics", { path: "greet.ts", settle: true }), /^no diagnostics$/m);
-    t.match(await text("diagnostics", { path: "main.ts", settle: true }), /^no diagnostics$/m);
-  });
+  await t.test(
+    "after an edit in one file, the tool diagnostics shows new errors in another file",
+    async (t) => {
+      const broken = FILES["greet.ts"].replace("(name: string): string {", "(name: number): string {");
+      writeFileSync(nvim.path("greet.ts"), broken);
+      t.match(await text("diagnostics", { path: "greet.ts", settle: true }), /^no diagnostics$/m);
+      t.match(await text("diagnostics", { path: "main.ts", settle: true }), "main.ts:3:41 error Argument");
+      writeFileSync(nvim.path("greet.ts"), FILES["greet.ts"]);
+      t.match(await text("diagnostics", { path: "greet.ts", settle: true }), /^no diagnostics$/m);
+      t.match(await text("diagnostics", { path: "main.ts", settle: true }), /^no diagnostics$/m);
+    },
+  );
 
-  await t.test("definitions and references include files that are not open", async (t) => {
+  await t.test("definitions and references of TypeScript include files that are not open", async (t) => {
     t.equal(
       await text("definition", place),
       "1 definition\ngreet.ts:5:17 export function greet(name: string): string {",
@@ -66,7 +69,7 @@ t.test("typescript-language-server answers the tools", async (t) => {
     t.match(await text("workspace_symbols", { query: "Polite" }), /other\.ts:3:\d+ class Polite/);
   });
 
-  await t.test("rename changes several files, each with one undo", async (t) => {
+  await t.test("the tool rename changes several TypeScript files, each in one undo step", async (t) => {
     const said = await text("rename", { ...place, new_name: "welcome" });
     t.match(said, /^3 files changed and written\./);
     t.match(onDisk("greet.ts"), "export function welcome(");
@@ -80,7 +83,7 @@ t.test("typescript-language-server answers the tools", async (t) => {
     }
   });
 
-  await t.test("format and a quick fix are applied", async (t) => {
+  await t.test("formatting and a quick fix of TypeScript are applied", async (t) => {
     writeFileSync(nvim.path("main.ts"), 'const  x=greet( "Ada" )\nexport  { x }\n');
     t.match(await text("format", { path: "main.ts" }), "1 file changed and written.");
     t.equal(onDisk("main.ts"), 'const x = greet("Ada")\nexport { x }\n');

@@ -25,11 +25,11 @@ t.test("Gemini CLI in Neovim's terminal has the tools", async (t) => {
   const model = await startModel(t);
   const settings = { policyPaths: [join(root, "extension/read-only.toml")] };
   const cli = await startCliInNvim(t, nvim, { model, settings });
-  // The CLI only uses the server's instructions and prompts if the server answers before the CLI has started.
+  // The CLI uses the server's instructions and prompts only if the server answers during the CLI's start.
   await cli.slash("/mcp reload");
   await cli.waitForScreen(/neovim .*Ready/, 20_000);
 
-  await t.test("read-only tools are called without asking", async (t) => {
+  await t.test("Gemini CLI calls read-only tools without asking", async (t) => {
     model.say(
       [{ functionCall: { name: "mcp_neovim_diagnostics", args: { path: "main.js", settle: true } } }],
       [{ text: "There is one." }],
@@ -41,7 +41,7 @@ t.test("Gemini CLI in Neovim's terminal has the tools", async (t) => {
     t.match(told, /main\.js \(file:\/\/|file:\/\/\S+\/main\.js/, "the link to the file is there, too");
   });
 
-  await t.test("unsaved text is embedded in the answer", async (t) => {
+  await t.test("a tool's answer to Gemini CLI contains unsaved text", async (t) => {
     await nvim.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('main.js'), 0, -1, false, { 'unsaved text' })");
     model.say(
       [{ functionCall: { name: "mcp_neovim_read_buffer", args: { path: "main.js" } } }],
@@ -52,7 +52,7 @@ t.test("Gemini CLI in Neovim's terminal has the tools", async (t) => {
     t.match(model.promptText(), "unsaved text");
   });
 
-  await t.test("a resource can be inserted into a prompt", async (t) => {
+  await t.test("a resource can be inserted into a prompt of Gemini CLI", async (t) => {
     await nvim.command("call setqflist([{'filename': 'main.js', 'lnum': 1, 'text': 'look here'}])");
     model.say([{ text: "It is a list." }]);
     await cli.type("What is @neovim:nvim://quickfix now.");
@@ -60,25 +60,25 @@ t.test("Gemini CLI in Neovim's terminal has the tools", async (t) => {
     t.match(model.promptText(), "main.js:1 look here");
   });
 
-  await t.test("prompts are slash commands", async (t) => {
+  await t.test("prompts of the MCP server are slash commands of Gemini CLI", async (t) => {
     await nvim.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('main.js'), 0, -1, false, { 'const x = BAD;' })");
     await nvim.waitFor("#vim.diagnostic.get(0) > 0", "the diagnostic");
     model.say([{ text: "I shall fix it." }]);
     await cli.press("/fix");
     await cli.waitForScreen(/Fix the problems that language servers report/);
-    await cli.press("\x1b[F\r"); // the first Enter takes the menu's entry, unless it is what was typed
+    await cli.press("\x1b[F\r"); // the first Enter may only choose the entry of the menu
     await cli.waitForScreen(/I shall fix it\./, 3000).catch(() => cli.press("\x1b[F\r"));
     await cli.waitForScreen(/I shall fix it\./, 20_000);
     t.match(model.promptText(), "Fix these problems.");
   });
 });
 
-t.test("the instructions of the server reach the model", async (t) => {
+t.test("the instructions of the MCP server reach the model", async (t) => {
   const { nvim } = await startBridge(t, { below, files: { "main.js": "1;\n" }, args: ["main.js"] });
   linkExtension(nvim.dirs.home);
   const model = await startModel(t, [[{ text: "It is said." }]]);
-  // Without a screen, the CLI waits for its MCP servers before it calls the model. With a screen, a slow server is
-  // late.
+  // Without a screen, the CLI waits for its MCP servers before it calls the model. With a screen, the CLI does not wait
+  // for a slow server.
   await startCliInNvim(t, nvim, { model, args: "-p 'Say it.'", shows: /^It is said\./m });
   t.match(model.promptText(), INSTRUCTIONS);
 });

@@ -1,4 +1,4 @@
-/** Tests scripts/as-user.mjs, which runs programs as an ordinary user, in a checkout that only root can enter. */
+/** Tests scripts/as-user.mjs, which runs programs as an ordinary user. The checkout of the test belongs to root. */
 import { execFileSync } from "node:child_process";
 import {
   chmodSync,
@@ -18,7 +18,7 @@ import { nvimBinary, root } from "../support/nvim.ts";
 import { commit, copyPlugin } from "../support/plugin.ts";
 import { makeDirectory, writeFiles } from "../support/sandbox.ts";
 
-/** Prints the environment of a program, and changes one file that is copied back and one that is not. */
+/** Prints its environment, and changes two files. Only one of these files is copied back. */
 const PROBE = `
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -59,7 +59,8 @@ const Probed = z.object({
 });
 
 /**
- * Creates a checkout below a folder of mode 0700, with a program and two installed files, one readable only by root.
+ * Creates a checkout below a folder of mode 0700. Contains a program and two installed files, of which one is readable
+ * only by root.
  */
 function makeCheckout(t: Test) {
   const folder = makeDirectory(t);
@@ -77,7 +78,7 @@ function run(checkout: string, node: string): z.infer<typeof Probed> {
   const env = {
     PATH: `${dirname(node)}:${process.env["PATH"]}`,
     NVIM_BIN: nvimBinary(),
-    GIT_CONFIG_SYSTEM: "/dev/null", // which may call every directory safe
+    GIT_CONFIG_SYSTEM: "/dev/null", // the system's file may mark every directory as safe
     SECRET: "of root",
   };
   const words = ["scripts/as-user.mjs", "--keep", "doc", "probe.ts", "one", "two"];
@@ -109,7 +110,7 @@ t.test("a program runs as an ordinary user in a copy of the checkout", async (t)
   t.not(readFileSync(join(checkout, "README.md"), "utf8"), "changed");
 });
 
-t.test("a Node that only root can reach is copied with its npm", async (t) => {
+t.test("a Node that only root can reach is copied together with its npm", async (t) => {
   const { folder, checkout } = makeCheckout(t);
   const prefix = join(folder, "node");
   const npm = execFileSync("sh", ["-c", "command -v npm"], { encoding: "utf8" }).trim();

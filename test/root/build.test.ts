@@ -1,4 +1,7 @@
-/** Tests the state of the bundle in a read-only folder, which only root can mount. See also test/outside/build.test.ts. */
+/**
+ * Tests the state of the bundle in a read-only folder. Only root can mount such a folder. See also
+ * test/outside/build.test.ts.
+ */
 import { execFileSync } from "node:child_process";
 import { appendFileSync, statSync } from "node:fs";
 import t from "tap";

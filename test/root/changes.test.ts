@@ -1,4 +1,4 @@
-/** Tests undo by root, which can restore the owner and group of a file. */
+/** Tests undo by root. Only root can restore the owner and the group of a file. */
 import { chmodSync, chownSync, rmSync, statSync, writeFileSync } from "node:fs";
 import t, { type Test } from "tap";
 import { ChangesHost } from "../support/changes.ts";
@@ -7,7 +7,7 @@ import { ChangesHost } from "../support/changes.ts";
 const UID = 54_321;
 const GID = 54_322;
 
-/** A file of another user and group, with mode 2750. */
+/** Creates a file of another user and group, with mode 2750. */
 function makeForeign(t: Test): ChangesHost {
   const host = new ChangesHost(t);
   host.write("f.sh", "one\n");
@@ -31,7 +31,7 @@ t.test("undo restores mode, owner and group of a file that an agent deleted", as
   t.same(host.messages(), []);
 });
 
-t.test("undo restores mode, owner and group of a file that an agent replaced by its own", async (t) => {
+t.test("undo restores mode, owner and group of a file that an agent replaced by another file", async (t) => {
   const host = makeForeign(t);
   const tool = { kind: "edit", name: "write_file", filePath: host.path("f.sh") };
   await host.tell({ kind: "tool_starting", tool });

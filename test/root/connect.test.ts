@@ -1,4 +1,4 @@
-/** Tests the settings that CLIs of root get in Neovim's terminals in addition to their own. */
+/** Tests the settings that CLIs of root get in Neovim's terminals, in addition to their own settings. */
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { type RunningBridge, startBridge } from "../support/bridge.ts";
 import { examine } from "../support/doctor.ts";
 import { type NvimOptions, root } from "../support/nvim.ts";
 
-/** Below the user's own home, where nobody else can write. */
+/** Below root's own home, where nobody else can write. */
 const below = join(homedir(), ".cache");
 
 async function start(t: Test, options: NvimOptions = {}): Promise<RunningBridge> {
@@ -21,7 +21,7 @@ const obstacle = (bridge: RunningBridge) =>
 const directory = (bridge: RunningBridge) => join(bridge.nvim.dirs.state, "nvim/gemini-bridge");
 const settingsOf = async (bridge: RunningBridge) =>
   JSON.parse(readFileSync(String(await variable(bridge)), "utf8"));
-/** Returns the settings about connecting. */
+/** Returns the settings that concern the connection. */
 const contentOf = async (bridge: RunningBridge) => {
   const { hooks: _, mcpServers: __, ...content } = await settingsOf(bridge);
   return content;
@@ -32,7 +32,7 @@ async function stop(bridge: RunningBridge): Promise<void> {
   await bridge.is("stopped");
 }
 
-t.test("the settings in a home of the user's own apply", async (t) => {
+t.test("connection settings below a private home apply", async (t) => {
   const bridge = await start(t);
   t.equal(await obstacle(bridge), null);
   t.same(await contentOf(bridge), { ide: { enabled: true, hasSeenNudge: true } });
@@ -62,10 +62,10 @@ t.test("the settings in a home of the user's own apply", async (t) => {
   t.notOk(existsSync(path));
 });
 
-t.test("a variable that is already set stays in effect", async (t) => {
+t.test("the variable for default settings is not changed if the user has set it", async (t) => {
   const file = "vim.env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH = vim.env.HOME .. '/theirs.json'";
 
-  await t.test("the user's settings take precedence", async (t) => {
+  await t.test("the user's settings take precedence over the connection settings", async (t) => {
     const bridge = await start(t, {
       files: { "../home/theirs.json": '{ "ide": { "enabled": false }, "ui": { "theme": "GitHub" } }' },
       init: file,
@@ -90,7 +90,7 @@ t.test("a variable that is already set stays in effect", async (t) => {
   );
 });
 
-t.test("a home below a directory that others can write to gets no settings", async (t) => {
+t.test("no connection settings are written below a directory that others can write to", async (t) => {
   const bridge = await start(t);
   await stop(bridge);
   await bridge.nvim.command("messages clear");

@@ -1,4 +1,4 @@
-/** Tests owners of files and directories with a token. Only root can create files of other users. */
+/** Tests the owners of files and directories that contain a token. Only root can create files of other users. */
 import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import t from "tap";
@@ -10,7 +10,7 @@ import { startNvim } from "../support/nvim.ts";
 import { startProfiles } from "../support/profiles.ts";
 import { announcement, temporary } from "../support/temporary.ts";
 
-/** Stands for all users that a namespace does not know. */
+/** Id that stands for all users that a user namespace does not know. */
 const overflow = Number(readFileSync("/proc/sys/kernel/overflowuid", "utf8"));
 
 t.test("a temporary directory of another user is refused, even with the sticky bit", (t) => {
@@ -24,7 +24,7 @@ t.test("a temporary directory of another user is refused, even with the sticky b
 });
 
 t.test(
-  "a sticky directory of root may be used where root is not known, as in a rootless container",
+  "a sticky directory of root may be used in a rootless container, where root is not known",
   async (t) => {
     const directory = temporary(t);
     const by = ["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", ...rootless];
@@ -54,7 +54,7 @@ t.test("a lock file of another user is not removed", (t) => {
   t.end();
 });
 
-t.test("the bridge does not start where another user has made its directory", async (t) => {
+t.test("the bridge does not start if another user has created its directory", async (t) => {
   const nvim = await startNvim(t);
   const directory = join(nvim.dirs.tmp, "gemini");
   mkdirSync(directory);

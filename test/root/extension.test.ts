@@ -1,4 +1,4 @@
-/** Tests that each event counts once for root, whose hooks come from system defaults and from the extension. */
+/** Tests that each event counts only once for root. Root has the hooks of the system defaults and of the extension. */
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -42,7 +42,7 @@ async function edit(nvim: Nvim, model: Awaited<ReturnType<typeof start>>["model"
   return cli;
 }
 
-t.test("root needs no extension and is not asked", async (t) => {
+t.test("root needs no extension, and is not asked to install it", async (t) => {
   const { nvim, model } = await start(t);
   await nvim.lua("vim.ui.select = function() error('asked') end");
   await edit(nvim, model);
@@ -50,7 +50,7 @@ t.test("root needs no extension and is not asked", async (t) => {
   await nvim.waitFor(() => readFileSync(nvim.path("a.txt"), "utf8") === "one\n", "the undo");
 });
 
-t.test("with both, a turn starts once and an edit is one entry", async (t) => {
+t.test("with hooks of settings and extension, a turn starts once and an edit is one entry", async (t) => {
   const { nvim, model } = await start(t);
   await nvim.command("GeminiExtension install");
   await nvim.waitFor(

@@ -1,4 +1,4 @@
-/** Tests hooks with discovery files and directories of another user, which only root can create. */
+/** Tests hooks with discovery files and directories of another user. Only root can create these files. */
 import { chownSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -7,7 +7,7 @@ import { makeDirectory } from "../support/sandbox.ts";
 
 const OTHER_USER = 65_534;
 
-t.test("a hook believes no file and no directory of another user", async (t) => {
+t.test("a hook trusts no file and no directory of another user", async (t) => {
   const TMPDIR = makeDirectory(t);
   const workspace = makeDirectory(t);
   const trap = await startTrap(t);

@@ -1,4 +1,4 @@
-/** Tests a network drive that stops answering, which only root can mount. See also test/unit/disk.test.ts. */
+/** Tests a network drive that stops answering. Only root can mount such a drive. See also test/unit/disk.test.ts. */
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -12,7 +12,7 @@ import { makeDirectory } from "../support/sandbox.ts";
 import { waitFor } from "../support/wait.ts";
 
 const NO_PATTERNS: string[] = [];
-/** Containers often have no FUSE. */
+/** Skips the tests in containers without FUSE. */
 const FUSE = { skip: !existsSync("/dev/fuse") && "this machine has no FUSE" };
 
 t.test("a silent network drive affects only its own files", FUSE, async (t) => {
@@ -50,7 +50,7 @@ t.test("a silent network drive affects only its own files", FUSE, async (t) => {
 
   client.received["ide/contextUpdate"].length = 0;
   await network.answer();
-  await context((paths) => paths.includes(network.file)); // without any event in the editor
+  await context((paths) => paths.includes(network.file)); // no event of the editor triggers this context
   t.same(await client.openDiff(network.file, "four\n"), { content: [] });
   await nvim.command("GeminiReject");
   await client.waitForNotification("ide/diffRejected");
@@ -71,7 +71,7 @@ t.test("a host that waits for a silent network drive can be stopped", FUSE, asyn
 });
 
 t.test(
-  "a question about a silent network drive ends, and later questions are answered again",
+  "a model's question about a silent network drive ends, and later questions are answered again",
   FUSE,
   async (t) => {
     const network = await mountNetworkFolder(t, "text\n");
@@ -109,7 +109,7 @@ t.test(
       listed: [network.path, base],
     });
 
-    // An ignore file may also be a link to the drive.
+    // An ignore file may be a link to a file on the drive.
     mkdirSync(join(base, "project"));
     writeFileSync(join(base, "project/a.txt"), "");
     symlinkSync(network.file, join(base, "project/.geminiignore"));

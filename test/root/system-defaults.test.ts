@@ -1,4 +1,4 @@
-/** Tests the default settings for CLIs of root, which use them because the files belong to root. */
+/** Tests the default settings for CLIs of root. The CLIs use these settings, because the files belong to root. */
 import { spawnSync } from "node:child_process";
 import {
   chmodSync,
@@ -22,7 +22,7 @@ import { writeSystemDefaults } from "../../src/profiles/system-defaults.ts";
 
 const CONNECT: RawSettings = { ide: { enabled: true, hasSeenNudge: true } };
 
-/** Creates a folder below root's home, because the CLI ignores files below directories that others can write to. */
+/** Creates a folder below root's home. The CLI ignores files below directories that others can write to. */
 function makeHome(t: Test): string {
   mkdirSync(join(homedir(), ".cache"), { recursive: true });
   const home = realpathSync(mkdtempSync(join(homedir(), ".cache/gb-")));
@@ -30,7 +30,7 @@ function makeHome(t: Test): string {
   return home;
 }
 
-/** Writes our settings with those of the system's file. */
+/** Writes the default settings together with the settings of the system's file. */
 function defaultsIn(home: string, system?: string, parts: RawSettings[] = [CONNECT]) {
   const path = join(home, "system.json");
   if (system !== undefined) writeFileSync(path, system, { mode: 0o644 });
@@ -41,7 +41,7 @@ function defaultsIn(home: string, system?: string, parts: RawSettings[] = [CONNE
 
 const contentOf = (path: string | undefined) => JSON.parse(readFileSync(path ?? "", "utf8"));
 
-t.test("only the user can read the file, and disposal removes it", async (t) => {
+t.test("only the user can read the default settings, and disposal removes the file", async (t) => {
   const home = makeHome(t);
   const { path, obstacle, remove } = defaultsIn(home);
   t.equal(obstacle, undefined);
@@ -54,7 +54,7 @@ t.test("only the user can read the file, and disposal removes it", async (t) => 
   remove();
 });
 
-t.test("the system's settings take precedence over ours", async (t) => {
+t.test("the system's settings take precedence over the default settings", async (t) => {
   const home = makeHome(t);
   const system = `{
     // of an administrator
@@ -72,7 +72,7 @@ t.test("the system's settings take precedence over ours", async (t) => {
   t.notOk("polluted" in {});
 });
 
-t.test("our settings are left out if the system's cannot be read", async (t) => {
+t.test("no default settings are written if the system's settings cannot be read", async (t) => {
   const home = makeHome(t);
   for (const system of ["{ no json", "[]", "null", "7", `"${"x".repeat(2_000_000)}"`, `${"[".repeat(9e4)}`]) {
     const { path, obstacle } = defaultsIn(home, system);
@@ -84,11 +84,11 @@ t.test("our settings are left out if the system's cannot be read", async (t) => 
   t.match(defaultsIn(home).obstacle, /would ignore .*system\.json/, "a pipe is not waited for");
 });
 
-t.test("our settings are left out if the CLI would warn about the file", async (t) => {
+t.test("no default settings are written if the CLI would warn about the file", async (t) => {
   const home = makeHome(t);
   const isSecure = (path: string) => isFileAndDirectorySecureSync(path).secure;
 
-  await t.test("a system file that others can write to is an obstacle", async (t) => {
+  await t.test("no default settings are written if others can write to the system's file", async (t) => {
     writeFileSync(join(home, "system.json"), "{}");
     chmodSync(join(home, "system.json"), 0o666);
     t.match(defaultsIn(home), { path: undefined, obstacle: /would ignore .*system\.json/ });
@@ -115,7 +115,7 @@ t.test("our settings are left out if the CLI would warn about the file", async (
   });
 });
 
-t.test("several bridges have their own files, and files of killed ones are removed", async (t) => {
+t.test("each bridge has its own file, and the files of killed bridges are removed", async (t) => {
   const home = makeHome(t);
   const directory = join(home, "state/gemini-bridge");
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -129,7 +129,7 @@ t.test("several bridges have their own files, and files of killed ones are remov
     foreign: "notes.json",
   };
   for (const name of Object.values(names)) writeFileSync(join(directory, name), "{}");
-  // A link at the path of the draft is not followed.
+  // A link at the path of the temporary file must not be followed.
   const victim = join(home, "victim");
   writeFileSync(victim, "untouched");
   symlinkSync(victim, join(directory, `system-defaults-${here}-${process.pid}-gemini.json.tmp`));

@@ -1,4 +1,4 @@
-/** The documents for contributors name files that exist. */
+/** Tests that the documents for contributors only name files that exist. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";

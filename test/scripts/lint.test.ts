@@ -1,4 +1,4 @@
-/** `make lint` finds wrong dependencies between modules. */
+/** Tests that `make lint` finds wrong dependencies between modules. */
 import { spawnSync } from "node:child_process";
 import { appendFileSync, cpSync } from "node:fs";
 import { join } from "node:path";
@@ -22,26 +22,29 @@ t.test("a dependency cycle of Lua modules is an error", async (t) => {
   t.match(stderr, /a circle of requires: .*gemini-bridge\.disk/);
 });
 
-t.test("Lua that touches windows or text uses no timer but the scheduler, and no missing module", (t) => {
-  const copy = makeDirectory(t);
-  cpSync(join(root, "lua"), join(copy, "lua"), { recursive: true });
-  const later = [
-    "vim.schedule(f)",
-    "vim.defer_fn(f, 1)",
-    "vim.uv.new_timer()",
-    'require("gemini-bridge.gone")',
-  ];
-  for (const line of later)
-    appendFileSync(join(copy, "lua/gemini-bridge/changes/navigation.lua"), `${line}\n`);
-  appendFileSync(join(copy, "lua/gemini-bridge/notify.lua"), "vim.schedule(f)\n");
-  const script = join(root, "scripts/check-modules.mjs");
-  const { status, stderr } = spawnSync(process.execPath, [script, copy], { encoding: "utf8" });
-  t.equal(status, 1);
-  for (const what of ["vim.schedule ", "vim.defer_fn ", "vim.uv.new_timer ", "gemini-bridge.gone"])
-    t.match(stderr, what);
-  t.notMatch(stderr, /notify/);
-  t.end();
-});
+t.test(
+  "a Lua module that touches windows or text must use the scheduler, and a missing module is an error",
+  (t) => {
+    const copy = makeDirectory(t);
+    cpSync(join(root, "lua"), join(copy, "lua"), { recursive: true });
+    const later = [
+      "vim.schedule(f)",
+      "vim.defer_fn(f, 1)",
+      "vim.uv.new_timer()",
+      'require("gemini-bridge.gone")',
+    ];
+    for (const line of later)
+      appendFileSync(join(copy, "lua/gemini-bridge/changes/navigation.lua"), `${line}\n`);
+    appendFileSync(join(copy, "lua/gemini-bridge/notify.lua"), "vim.schedule(f)\n");
+    const script = join(root, "scripts/check-modules.mjs");
+    const { status, stderr } = spawnSync(process.execPath, [script, copy], { encoding: "utf8" });
+    t.equal(status, 1);
+    for (const what of ["vim.schedule ", "vim.defer_fn ", "vim.uv.new_timer ", "gemini-bridge.gone"])
+      t.match(stderr, what);
+    t.notMatch(stderr, /notify/);
+    t.end();
+  },
+);
 
 t.test("a wrong dependency between rooms of src is an error, also by a type or import()", (t) => {
   const copy = makeDirectory(t);

@@ -1,4 +1,4 @@
-/** Tests that scripts/nvim.sh fetches a published archive, here from a folder. */
+/** Tests that scripts/nvim.sh downloads a release of Neovim. The tests download from a local folder. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,14 +10,14 @@ const OS: Record<string, string> = { linux: "linux", darwin: "macos" };
 const ARCH: Record<string, string> = { x64: "x86_64", arm64: "arm64" };
 const NAME = `nvim-${OS[process.platform]}-${ARCH[process.arch]}`;
 
-/** Creates a copy of the script, which stores Neovims beside itself, and a folder with releases. */
+/** Creates a folder with releases, and a copy of the script. The copy stores Neovims beside itself. */
 function copyScript(t: Test) {
   const base = makeDirectory(t);
   cpSync(join(root, "scripts/nvim.sh"), join(base, "scripts/nvim.sh"));
   const releases = join(base, "releases");
   return {
     base,
-    /** Publishes an archive with the Neovim of this test. */
+    /** Publishes an archive that contains the Neovim of this test. */
     publish(version: string, program = `exec '${nvimBinary()}' "$@"`) {
       const bin = join(base, NAME, "bin");
       mkdirSync(bin, { recursive: true });
@@ -38,7 +38,7 @@ function copyScript(t: Test) {
   };
 }
 
-t.test("a release of Neovim is fetched by its version", async (t) => {
+t.test("scripts/nvim.sh fetches a release of Neovim by its version", async (t) => {
   const { base, publish, run } = copyScript(t);
   publish("v0.11.5");
   const path = join(base, ".nvim/v0.11.5/bin/nvim");
@@ -48,7 +48,7 @@ t.test("a release of Neovim is fetched by its version", async (t) => {
   t.same(readdirSync(join(base, ".nvim")), ["v0.11.5"], "and nothing else");
 });
 
-t.test("a missing or unusable Neovim is an error", async (t) => {
+t.test("scripts/nvim.sh fails if a release of Neovim is missing or unusable", async (t) => {
   const { base, publish, run } = copyScript(t);
   const missing = run("v9.9.9");
   t.equal(missing.status, 1);

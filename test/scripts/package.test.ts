@@ -10,7 +10,10 @@ import { makeDirectory } from "../support/sandbox.ts";
 
 const ORIGIN = "git@github.com:some-owner/gemini-bridge.nvim.git";
 
-/** Builds a release from a clone. @returns its folder, and the hash of the archive */
+/**
+ * Builds a release from a clone.
+ * @returns the folder of the release, and the hash of its archive
+ */
 function makePackage(t: Test) {
   const clone = copyPlugin(join(makeDirectory(t), "clone"));
   commit(clone, "main");
@@ -28,7 +31,7 @@ function makePackage(t: Test) {
   };
 }
 
-t.test("the same commit gives the same bytes, wherever it is built", async (t) => {
+t.test("a release of the same commit has the same bytes, wherever it is built", async (t) => {
   const one = makePackage(t);
   const other = makePackage(t);
   t.equal(one.hash, other.hash);
@@ -58,7 +61,7 @@ t.test("the same commit gives the same bytes, wherever it is built", async (t) =
   t.notMatch(files.join("\n"), /\.cache|\.ts$|node_modules/m, "nothing of this machine, and no sources");
 });
 
-t.test("packing fails without a build", async (t) => {
+t.test("a release cannot be packed without a build", async (t) => {
   const clone = copyPlugin(join(makeDirectory(t), "clone"));
   commit(clone, "main");
   const into = makeDirectory(t);
@@ -69,16 +72,19 @@ t.test("packing fails without a build", async (t) => {
   t.notOk(existsSync(join(into, "gemini-bridge.nvim")));
 });
 
-t.test("different versions are an error, and a new version is written to all files", async (t) => {
-  const clone = copyPlugin(join(makeDirectory(t), "clone"));
-  const version = (...words: string[]) =>
-    execFileSync(process.execPath, ["scripts/version.mjs", ...words], { cwd: clone, stdio: "pipe" });
-  version("7.8.9");
-  version("--check");
-  t.match(readFileSync(join(clone, "extension/gemini-extension.json"), "utf8"), '"version": "7.8.9"');
-  t.match(readFileSync(join(clone, "doc/gemini-bridge.txt"), "utf8"), "Version 7.8.9");
-  t.match(readFileSync(join(clone, "CHANGELOG.md"), "utf8"), /^## 7\.8\.9, \d{4}-\d\d-\d\d$/m);
-  t.throws(() => version("7.9"), /usage: version\.mjs --check/);
-  execFileSync("sed", ["-i.old", "s/7.8.9/7.8.8/", "extension/qwen-extension.json"], { cwd: clone });
-  t.throws(() => version("--check"), /qwen-extension\.json has version 7\.8\.8, package\.json has 7\.8\.9/);
-});
+t.test(
+  "different versions in the plugin's files are an error, and a new version is written to all files",
+  async (t) => {
+    const clone = copyPlugin(join(makeDirectory(t), "clone"));
+    const version = (...words: string[]) =>
+      execFileSync(process.execPath, ["scripts/version.mjs", ...words], { cwd: clone, stdio: "pipe" });
+    version("7.8.9");
+    version("--check");
+    t.match(readFileSync(join(clone, "extension/gemini-extension.json"), "utf8"), '"version": "7.8.9"');
+    t.match(readFileSync(join(clone, "doc/gemini-bridge.txt"), "utf8"), "Version 7.8.9");
+    t.match(readFileSync(join(clone, "CHANGELOG.md"), "utf8"), /^## 7\.8\.9, \d{4}-\d\d-\d\d$/m);
+    t.throws(() => version("7.9"), /usage: version\.mjs --check/);
+    execFileSync("sed", ["-i.old", "s/7.8.9/7.8.8/", "extension/qwen-extension.json"], { cwd: clone });
+    t.throws(() => version("--check"), /qwen-extension\.json has version 7\.8\.8, package\.json has 7\.8\.9/);
+  },
+);

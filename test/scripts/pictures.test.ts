@@ -6,14 +6,14 @@ import { type Screen, toAnimation, toSvg } from "../../scripts/picture.ts";
 
 const doc = join(import.meta.dirname, "../../doc");
 
-/** Maximum size of the pictures (bytes). */
+/** Maximum size of a picture (bytes). */
 const MOST = 300_000;
 
 const TEXT = /<text x="(\d+)" y="([\d.]+)" textLength="(\d+)"[^>]*>([^<]*)</g;
 const texts = (svg: string) =>
   [...svg.matchAll(TEXT)].map(([, x, , width, text]) => [Number(x), Number(width), text]);
 
-t.test("each text stands at its column, without blanks that renderers make one", async (t) => {
+t.test("each text of a picture is at its column, and needs no repeated blanks", async (t) => {
   const screen: Screen = {
     columns: 15,
     rows: [

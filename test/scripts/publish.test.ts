@@ -1,4 +1,4 @@
-/** Tests publishing a release to a repository on disk. */
+/** Tests how a release is published, using a local repository. */
 import { execFileSync } from "node:child_process";
 import { appendFileSync, cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { root } from "../support/nvim.ts";
 import { commit, copyPlugin } from "../support/plugin.ts";
 import { makeDirectory } from "../support/sandbox.ts";
 
-/** Creates a clone with its origin, and the scripts that build a release. */
+/** Creates a repository, a clone of it, and the scripts that build a release. */
 function startProject(t: Test) {
   const home = makeDirectory(t);
   const origin = join(home, "origin.git");
@@ -58,7 +58,7 @@ t.test("each release is a tagged commit on the release branch", async (t) => {
 });
 
 t.test(
-  "nothing is published of a package that is another version's, or where nothing is said of it",
+  "a package is not published if it is of another version, or if the changelog does not mention the version",
   async (t) => {
     const { clone, git, node, inOrigin } = startProject(t);
     node("scripts/package.mjs");

@@ -57,12 +57,12 @@ t.test("versions are exact, and the lock file has a hash for each package", asyn
   const others = Object.entries(packages).filter(([path, { link }]) => path !== "" && !link);
   for (const [path, { version, integrity }] of others) {
     if (!version) t.fail(`${path} has no version`);
-    // A package inside another one's archive is covered by the hash of that archive.
+    // A package inside the archive of another package is covered by the hash of that archive.
     if (!integrity && !path.includes("/node_modules/", 1)) t.fail(`${path} has no hash`);
   }
 });
 
-t.test("the installation runs no scripts, and nothing is downloaded at run time", async (t) => {
+t.test("the installation runs no scripts of packages, and nothing is downloaded at run time", async (t) => {
   const hooks = [
     "preinstall",
     "install",

@@ -36,7 +36,7 @@ export interface CompanionClient {
   ): Promise<Notifications[M]>;
   openDiff(filePath: string, newContent: string): Promise<CallToolResult>;
   /**
-   * Closes a diff, as the CLI does when the user answers there.
+   * Closes a diff, as the CLI does when the user answers in the CLI.
    * @returns the content that the CLI would read, if any
    */
   closeDiff(filePath: string, suppressNotification?: boolean): Promise<string | undefined>;

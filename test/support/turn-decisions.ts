@@ -26,7 +26,7 @@ interface Decision {
   readonly files: readonly { file: File; before: Pair; after: Pair; agentWrites: number }[] | undefined;
 }
 
-/** Returns the part of a hunk in a range of lines, 1-based and inclusive. A removal counts to the line above it. */
+/** Returns the part of a hunk in a range of lines, 1-based and inclusive. A removal belongs to the line above. */
 function partIn({ line, count }: ShownHunk, range: { from: number; to: number }): Part | undefined {
   const first = Math.max(line, 1);
   const [from, to] = [Math.max(first, range.from), Math.min(Math.max(line + count - 1, first), range.to)];

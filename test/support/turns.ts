@@ -96,7 +96,7 @@ export class Turns {
     return [...this.#works.values()].some((work) => work.kind === "edit" && work.file === file);
   }
 
-  /** Returns whether a running command has changed the file. Later edits of the user then count for both. */
+  /** Returns whether a running command has changed the file. Later edits of the user also count for the command. */
   #isTouched(file: File): boolean {
     return [...this.#works.values()].some((work) => work.kind === "command" && work.touched.has(file));
   }

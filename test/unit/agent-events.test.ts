@@ -11,7 +11,7 @@ const BASE = {
 };
 const AT = Date.UTC(2026, 10, 22, 1, 0, 0, 250);
 
-/** Returns an event without the common fields. */
+/** Returns an event without the fields that all events have. */
 function meaning(name: string, fields: object, cli = "gemini") {
   const event = parseHook({ ...BASE, hook_event_name: name, ...fields }, { cli, pid: 7 });
   if (!event) return undefined;
@@ -74,7 +74,7 @@ t.test("Gemini CLI's hooks become events", async (t) => {
   });
 });
 
-t.test("a question of the CLI's prompt becomes an event", async (t) => {
+t.test("a question that the CLI asks becomes an event", async (t) => {
   const asks = (details?: object) =>
     meaning("Notification", { notification_type: "ToolPermission", details });
   t.same(asks({ type: "edit", filePath: "/a", fileDiff: "", newContent: "" }), {
@@ -131,7 +131,7 @@ t.test("Qwen Code's hooks become events", async (t) => {
   t.equal(qwen("Notification", { notification_type: "permission_prompt", message: "" }), undefined);
 });
 
-t.test("any other input is refused", async (t) => {
+t.test("input that is not a known hook event is refused", async (t) => {
   const parse = (input: unknown) => parseHook(input, { cli: "gemini" });
   const good = { ...BASE, hook_event_name: "AfterAgent" };
   t.ok(parse(good));

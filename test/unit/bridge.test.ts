@@ -4,7 +4,7 @@ import type { EventPayload } from "../../src/contract/neovim.ts";
 import { createBridge } from "../../src/neovim/bridge.ts";
 import { waitFor } from "../support/wait.ts";
 
-/** Creates a bridge without a Neovim, for tests that make no calls. */
+/** Creates a bridge without a Neovim. Tests must make no calls with it. */
 function bridgeToNobody() {
   const nobody = () => {
     throw new Error("Neovim was called");
@@ -12,7 +12,7 @@ function bridgeToNobody() {
   return createBridge({ on: nobody, request: nobody, executeLua: nobody }, createLog());
 }
 
-t.test("events wait for their handlers in order, after those of an earlier host", async (t) => {
+t.test("events are handled in order, after the events of an earlier host", async (t) => {
   const bridge = bridgeToNobody();
   const seen: string[] = [];
   const accepted = (event: EventPayload<"diff_accepted">) =>

@@ -1,4 +1,4 @@
-/** Tests that the real entry starts with any content of the code cache, and never crashes. */
+/** Tests that the real entry of the host starts with any content of the code cache and never crashes. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -20,10 +20,10 @@ import { root } from "../support/nvim.ts";
 import { makeDirectory, withEnv } from "../support/sandbox.ts";
 import { waitFor } from "../support/wait.ts";
 
-/** Number of runs with a damaged cache, each damaged at other places. Fewer on additional releases of Node. */
+/** Number of runs with a damaged cache. Each run damages other places. Fewer runs on additional releases of Node. */
 const RUNS = Math.ceil(6 * Math.min(1, Number(process.env["FUZZ"] ?? 1)));
 
-/** Copies the entry and the bundle, so that the cache can be damaged. */
+/** Copies the entry and the bundle, so that tests can damage the cache. */
 async function copyBuilt(t: Test) {
   const dir = makeDirectory(t);
   for (const name of ["rplugin", "dist/gemini-bridge.cjs"])
@@ -50,7 +50,10 @@ async function copyBuilt(t: Test) {
     /** Makes the folder read-only. */
     protect: () => chmodSync(dist, 0o555),
     cache: join(dist, name),
-    /** Starts the entry like Neovim, until it attaches. @returns its exit, and its output */
+    /**
+     * Starts the entry as Neovim does, and waits until the entry attaches.
+     * @returns the exit of the process, and its output
+     */
     async run(alive: (errors: () => string) => unknown = () => true) {
       const host = start("rplugin/node/gemini-bridge/index.js");
       let errors = "";
@@ -61,7 +64,7 @@ async function copyBuilt(t: Test) {
       const asked = once(host.stdout, "data").then(([bytes]) => String(bytes).includes("attach"));
       const lives = await Promise.race([asked, ended.then(() => false)]);
       if (lives) await alive(() => errors);
-      host.stdin.end(); // as after the end of Neovim
+      host.stdin.end(); // as when Neovim ends
       const [code, signal] = await ended;
       return { lives, code, signal, errors };
     },
@@ -75,7 +78,7 @@ t.test("a cache with flipped bits is not used", async (t) => {
   const whole = readFileSync(cache);
   t.same(await run(), WELL);
   for (let seed = 0; seed < RUNS; seed += 1) {
-    // Flips one bit in each 100 bytes, at other places in each run, and then one bit in the whole file.
+    // Flips one bit in each block of 100 bytes, at other places in each run. Later flips one bit in the whole file.
     const damaged = Buffer.from(whole);
     for (let at = seed * 11; at < damaged.length; at += 100)
       damaged.writeUInt8(damaged.readUInt8(at) ^ (1 << (seed % 8)), at);
@@ -106,12 +109,12 @@ t.test("a truncated, empty or foreign cache is not used", async (t) => {
   }
 });
 
-t.test("a cache of another version under this version's name is not used", async (t) => {
+t.test("a cache of another version is not used, even with the name of this version", async (t) => {
   const { cache, caches, dist, run } = await copyBuilt(t);
   const code = readFileSync(cache);
   const bundle = join(dist, "gemini-bridge.cjs");
   const source = readFileSync(bundle, "utf8");
-  // Another build of the same length, for which V8 would use the functions of the first one.
+  // Another build with the same length. V8 would accept the old cache and use functions of the old build.
   writeFileSync(
     bundle,
     source.replace(/^\/\/\w+/, (name) => `//${"0".repeat(name.length - 2)}`),
@@ -153,7 +156,7 @@ t.test("in a read-only folder, no cache is created and no message is shown", asy
   t.same(readdirSync(dist), names);
 });
 
-t.test("one process at a time creates the cache, even after another one has died", async (t) => {
+t.test("only one process at a time creates the cache, even after another process has died", async (t) => {
   const { cache, caches, make } = await copyBuilt(t);
   const lock = `${cache}.lock`;
   rmSync(cache);

@@ -4,7 +4,7 @@ import { ChangesHost } from "../support/changes.ts";
 
 const TEXT = Array.from({ length: 50 }, (_, i) => `line ${i}\n`).join("");
 
-/** @returns processor time of this process (milliseconds) */
+/** Returns the processor time of this process for a turn with `count` files (milliseconds). */
 async function costOf(t: Test, count: number): Promise<number> {
   const host = new ChangesHost(t);
   for (let i = 0; i < count; i += 1) host.write(`${i}.txt`, TEXT);
@@ -17,7 +17,7 @@ async function costOf(t: Test, count: number): Promise<number> {
   return (user + system) / 1_000;
 }
 
-t.test("the cost of a turn grows with the number of its files", async (t) => {
+t.test("the cost of a turn is proportional to the number of its files", async (t) => {
   await costOf(t, 100);
   const [few, many] = [await costOf(t, 200), await costOf(t, 1_200)];
   t.comment(`200 files: ${few} ms, 1200 files: ${many} ms`);

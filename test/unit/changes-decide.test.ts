@@ -41,7 +41,7 @@ t.test("undoing a turn leaves the hunks of other turns", async (t) => {
   t.equal(String(host.read("a.txt")), "A\n2\n3\n4\n5\n", "the kept hunk stays");
 });
 
-t.test("the last hunk of a file says whether it was kept or undone", async (t) => {
+t.test("the decision on the last hunk of a file says whether the file was kept or undone", async (t) => {
   const host = new ChangesHost(t);
   for (const name of ["a.txt", "b.txt", "c.txt"]) {
     host.write(name, "1\n");
@@ -88,7 +88,7 @@ t.test("part of a hunk is kept or undone by its lines", async (t) => {
   t.equal(host.message(), "No decision to revert.");
 });
 
-t.test("lines of a file that was changed meanwhile are not undone", async (t) => {
+t.test("undo by lines is refused if the file has changed since the user saw it", async (t) => {
   const host = new ChangesHost(t);
   host.write("a.txt", "1\n2\n3\n");
   await host.edit("a.txt", "1\nA\nB\nC\n3\n");
@@ -98,31 +98,34 @@ t.test("lines of a file that was changed meanwhile are not undone", async (t) =>
   t.match(host.messages(), [/a\.txt was changed meanwhile: choose the lines again/]);
 });
 
-t.test("a decision is reverted around the user's own edits, and not over an agent's", async (t) => {
-  const host = new ChangesHost(t);
-  for (const name of ["kept.txt", "undone.txt", "agent.txt"]) {
-    host.write(name, "1\n2\n3\n4\n5\n");
-    await host.edit(name, "1\n2\nA\n4\n5\n");
-  }
-  await host.keep("kept.txt");
-  await host.save("kept.txt", "mine\n1\n2\nA\n4\n5\n");
-  await host.revert();
-  t.match(host.change("kept.txt"), { hunks: [{ line: 4, conflict: false }] });
-  await host.undo("kept.txt");
-  t.equal(String(host.read("kept.txt")), "mine\n1\n2\n3\n4\n5\n");
+t.test(
+  "reverting a decision keeps the user's own edits, and is refused over later edits of an agent",
+  async (t) => {
+    const host = new ChangesHost(t);
+    for (const name of ["kept.txt", "undone.txt", "agent.txt"]) {
+      host.write(name, "1\n2\n3\n4\n5\n");
+      await host.edit(name, "1\n2\nA\n4\n5\n");
+    }
+    await host.keep("kept.txt");
+    await host.save("kept.txt", "mine\n1\n2\nA\n4\n5\n");
+    await host.revert();
+    t.match(host.change("kept.txt"), { hunks: [{ line: 4, conflict: false }] });
+    await host.undo("kept.txt");
+    t.equal(String(host.read("kept.txt")), "mine\n1\n2\n3\n4\n5\n");
 
-  await host.undo("undone.txt");
-  await host.save("undone.txt", "mine\n");
-  await host.revert();
-  t.equal(String(host.read("undone.txt")), "mine\n");
-  t.equal(host.message(), "undone.txt was not reverted: it was changed after your decision");
+    await host.undo("undone.txt");
+    await host.save("undone.txt", "mine\n");
+    await host.revert();
+    t.equal(String(host.read("undone.txt")), "mine\n");
+    t.equal(host.message(), "undone.txt was not reverted: it was changed after your decision");
 
-  await host.keep("agent.txt");
-  await host.edit("agent.txt", "1\n2\nA\nB\n5\n");
-  await host.revert();
-  t.equal(host.message(), "agent.txt was not reverted: gemini changed it after your decision");
-  t.match(host.change("agent.txt"), { hunks: [{ line: 4, count: 1 }] });
-});
+    await host.keep("agent.txt");
+    await host.edit("agent.txt", "1\n2\nA\nB\n5\n");
+    await host.revert();
+    t.equal(host.message(), "agent.txt was not reverted: gemini changed it after your decision");
+    t.match(host.change("agent.txt"), { hunks: [{ line: 4, count: 1 }] });
+  },
+);
 
 t.test("reverting brings back deleted and created files with their mode", async (t) => {
   const host = new ChangesHost(t);
@@ -141,7 +144,7 @@ t.test("reverting brings back deleted and created files with their mode", async 
   t.match(host.change("new.sh"), { status: "added" });
 });
 
-t.test("a compared file is shown as it was, without cut lines", async (t) => {
+t.test("the earlier text of a file is shown completely for a comparison", async (t) => {
   const host = new ChangesHost(t);
   const long = "x".repeat(5_000);
   host.write("a.txt", `\uFEFFcaf\u00e9\r\n${long}\n`);

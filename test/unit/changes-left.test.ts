@@ -14,7 +14,7 @@ function nextOf(t: Test, { directory }: ChangesHost, instance = "2", exclude: st
   return new ChangesHost(t, directory, exclude, undefined, instance);
 }
 
-/** Creates the state of a Neovim that has ended with a change of a.txt. */
+/** Creates the state that a Neovim leaves if it ends with an undecided change of a.txt. */
 async function ended(t: Test, instance = "1"): Promise<ChangesHost> {
   const host = new ChangesHost(t, undefined, [], undefined, instance);
   host.write("a.txt", "1\n2\n3\n");
@@ -23,7 +23,7 @@ async function ended(t: Test, instance = "1"): Promise<ChangesHost> {
   return host;
 }
 
-/** Makes the lines of a journal older. */
+/** Changes the times in a journal, so that its values are some days old. */
 function age(path: string, days: number): void {
   const at = Date.now() - days * 24 * 3_600_000;
   writeFileSync(path, readFileSync(path, "utf8").replace(/^\d{13}\t/gm, `${at}\t`));
@@ -60,7 +60,7 @@ t.test("undo is exact after a restart of Neovim, and one message counts the chan
   await waitFor(() => next.kept().length === 0, "nothing to be left");
 });
 
-t.test("edits that the user made meanwhile stay", async (t) => {
+t.test("edits that the user makes between two Neovims stay", async (t) => {
   const first = await ended(t);
   first.write("a.txt", "mine\n1\nA\n3\n");
   const next = nextOf(t, first);
@@ -123,7 +123,7 @@ t.test("changes are taken over when their directory is opened", async (t) => {
   t.equal(next.message(), "1 unreviewed change from an earlier session: see :GeminiChanges");
 });
 
-t.test("one message counts changes and notes, and notes alone", async (t) => {
+t.test("one message counts changes and notes, or only notes", async (t) => {
   const first = await ended(t);
   const next = new ChangesHost(t, first.directory, [], undefined, "2", [first.directory], 2);
   await next.settle();
@@ -139,26 +139,29 @@ t.test("a file that is no longer shared is not taken over", async (t) => {
   t.equal(next.shown.size, 0);
 });
 
-t.test("changes are removed after seven days, and of two Neovims' the newer one counts", async (t) => {
-  const first = await ended(t);
-  for (const path of first.keptFiles()) age(path, 8);
-  const second = nextOf(t, first);
-  await second.settle();
-  t.equal(second.shown.size, 0);
-  await waitFor(() => second.kept().length === 0, "it to be removed");
+t.test(
+  "changes are removed after seven days, and the newer of two changes of the same file counts",
+  async (t) => {
+    const first = await ended(t);
+    for (const path of first.keptFiles()) age(path, 8);
+    const second = nextOf(t, first);
+    await second.settle();
+    t.equal(second.shown.size, 0);
+    await waitFor(() => second.kept().length === 0, "it to be removed");
 
-  const older = await ended(t);
-  for (const path of older.keptFiles()) age(path, 6);
-  const newer = new ChangesHost(t, older.directory, [], undefined, "2", [older.path("none")]);
-  await newer.edit("a.txt", "1\nA\nB\n");
-  await newer.changes.close();
-  const next = nextOf(t, older, "3");
-  await next.settle();
-  t.match(next.change("a.txt"), { hunks: [{ line: 3, count: 1 }] });
-  await next.keep("a.txt");
-  const isLeft = () => next.kept().some((text) => text.startsWith('{"path"'));
-  await waitFor(() => !isLeft(), "the older one to be removed, too");
-});
+    const older = await ended(t);
+    for (const path of older.keptFiles()) age(path, 6);
+    const newer = new ChangesHost(t, older.directory, [], undefined, "2", [older.path("none")]);
+    await newer.edit("a.txt", "1\nA\nB\n");
+    await newer.changes.close();
+    const next = nextOf(t, older, "3");
+    await next.settle();
+    t.match(next.change("a.txt"), { hunks: [{ line: 3, count: 1 }] });
+    await next.keep("a.txt");
+    const isLeft = () => next.kept().some((text) => text.startsWith('{"path"'));
+    await waitFor(() => !isLeft(), "the older one to be removed, too");
+  },
+);
 
 t.test("invalid stored data is ignored", async (t) => {
   const first = await ended(t);

@@ -23,7 +23,10 @@ async function kill(process: ChildProcess): Promise<void> {
   await ended;
 }
 
-/** Delays the start of the next host in this directory. @returns a function that ends the delay */
+/**
+ * Delays the next host in this directory, so that its start does not complete.
+ * @returns a function that ends the delay
+ */
 function holdValues(directory: string): () => Promise<void> {
   const folder = join(directory, "state/changes", machineName());
   mkdirSync(folder, { recursive: true });
@@ -39,7 +42,7 @@ function holdValues(directory: string): () => Promise<void> {
   };
 }
 
-/** Starts an edit of a.txt, and ends the host during the edit. */
+/** Starts an edit of a.txt, and ends the host before the edit is complete. */
 async function endDuringEdit(t: Test) {
   const host = new ChangesHost(t);
   host.write("a.txt", "one\n");
@@ -51,7 +54,7 @@ async function endDuringEdit(t: Test) {
   return { host, process, agent, editOf };
 }
 
-t.test("a CLI that dies during an edit does not block undo, and what it wrote last is listed", async (t) => {
+t.test("a CLI that dies during an edit does not block undo, and its last write is listed", async (t) => {
   const host = new ChangesHost(t);
   host.write("a.txt", "one\n");
   const tool = { kind: "edit", name: "write_file", filePath: host.path("a.txt") };
@@ -72,7 +75,7 @@ t.test("a CLI that dies during an edit does not block undo, and what it wrote la
   t.match(host.change("a.txt"), { added: 1 });
 });
 
-t.test("a CLI that dies while there is no host is resolved by the next one", async (t) => {
+t.test("the next host handles a CLI that died while no host ran", async (t) => {
   const first = new ChangesHost(t);
   first.write("a.txt", "one\n");
   const tool = { kind: "edit", name: "write_file", filePath: first.path("a.txt") };
@@ -90,7 +93,7 @@ t.test("a CLI that dies while there is no host is resolved by the next one", asy
   t.equal(String(next.read("a.txt")), "one\n");
 });
 
-t.test("what a CLI writes while the host starts is listed, if the CLI ends then", async (t) => {
+t.test("a write during the start of the host is listed if the CLI then ends", async (t) => {
   const directory = temporary(t);
   const release = holdValues(directory);
   const host = new ChangesHost(t, directory);
@@ -124,7 +127,7 @@ t.test("edits from before and after the start of a host belong to the same CLI",
   }
 });
 
-t.test("an edit whose end was not reported, because there was no host, is listed", async (t) => {
+t.test("an edit that ended while no host ran is listed", async (t) => {
   for (const isEditedAgain of [false, true]) {
     const { host: first, agent, editOf } = await endDuringEdit(t);
     first.write("a.txt", "one\ntwo\n");
@@ -142,7 +145,7 @@ t.test("an edit whose end was not reported, because there was no host, is listed
 });
 
 t.test(
-  "what the user or, after a long time, anybody has written without a host is not the CLI's",
+  "while no host runs, writes by the user are not attributed to the CLI, and after a long time no write is",
   async (t) => {
     for (const duration of [200, 60_000]) {
       const { host: first, agent } = await endDuringEdit(t);
@@ -155,7 +158,7 @@ t.test(
   },
 );
 
-t.test("a CLI whose parent does not notice its end counts as ended", async (t) => {
+t.test("a CLI that has become a zombie counts as ended", async (t) => {
   const host = new ChangesHost(t);
   host.write("a.txt", "one\n");
   const parent = spawn("sh", ["-c", "sleep 1000 & echo $!; exec tail -f /dev/null"]);
@@ -187,7 +190,7 @@ t.test("a CLI that dies during a command does not block undo", async (t) => {
   t.strictSame(host.messages(), []);
 });
 
-t.test("a process that is not visible ends with the last client of its CLI", async (t) => {
+t.test("a CLI whose process is not visible ends with its last connection", async (t) => {
   const agents = [2 ** 22 + 1, undefined].map((pid, i) => ({ cli: "gemini", session: `${i}`, pid }));
   const host = new ChangesHost(t);
   const visible = await startAgent(t, host);
@@ -211,7 +214,7 @@ t.test("a process that is not visible ends with the last client of its CLI", asy
   t.match(host.messages(), [/2\.txt is being changed by gemini/], "a process that runs has not ended");
 });
 
-t.test("a process that is not visible does not count as ended", async (t) => {
+t.test("a CLI whose process is not visible does not count as ended", async (t) => {
   const host = new ChangesHost(t);
   host.write("a.txt", "one\n");
   const tool = { kind: "edit", name: "write_file", filePath: host.path("a.txt") };

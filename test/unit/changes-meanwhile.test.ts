@@ -1,4 +1,4 @@
-/** Tests that changes by others while an agent's command runs are not attributed to the agent. */
+/** Tests that changes by others are not attributed to an agent whose command is running. */
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -11,7 +11,7 @@ import { waitFor } from "../support/wait.ts";
 
 const SLEEP = { kind: "shell", name: "run_shell_command", command: "sleep 5" } as const;
 
-/** A repository with files that Git knows. */
+/** Creates a repository with tracked files. */
 async function start(t: Test): Promise<ChangesHost> {
   const host = new ChangesHost(t);
   for (const name of ["clean.txt", "other.txt"]) host.write(name, "1\n2\n3\n4\n");
@@ -68,7 +68,7 @@ t.test("changes of a second agent during a command are attributed to that agent"
   await host.keep("clean.txt");
   await write("other.txt", "1\n2\n3\n4\naccepted\n", true);
   await write("dirty.txt", "mine\n2\n3\n4\nlisted\n");
-  // A CLI without hooks.
+  // A CLI without hooks writes this file after an accepted review.
   host.changes.agreed(host.path("silent.txt"), [hashOfPlain("accepted\n")]);
   host.write("silent.txt", "accepted\n");
   await host.tell({ kind: "tool_ended", tool: SLEEP, failed: false });
@@ -79,7 +79,7 @@ t.test("changes of a second agent during a command are attributed to that agent"
 });
 
 t.test(
-  "what an agent edits right after a command is found, however long the look after that takes",
+  "an edit right after a command is found, even if the comparison after the command takes long",
   async (t) => {
     const host = await start(t);
     for (let i = 0; i < 15; i += 1) host.write(`sed${i}.txt`, "one\n");

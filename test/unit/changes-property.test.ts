@@ -1,4 +1,7 @@
-/** Tests random edits of one file by an agent and the user in separate places, so that each result is known exactly. */
+/**
+ * Tests random edits of one file by an agent and the user in separate places. The expected result is always known
+ * exactly.
+ */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import fc from "fast-check";
@@ -6,16 +9,16 @@ import t from "tap";
 import { ChangesHost } from "../support/changes.ts";
 import { fuzz } from "../support/fuzz.ts";
 
-/** One original line of the file, with the lines that replace it. */
+/** One original line of the file, and the lines that replace this line. */
 interface Place {
-  /** Lines of nobody are never edited, because adjacent hunks would be merged. */
+  /** "nobody": never edited. Such lines separate hunks, because adjacent hunks would be merged. */
   readonly owner: "agent" | "user" | "nobody";
-  /** The lines without undecided changes of the agent. */
+  /** The lines without the undecided changes of the agent. */
   base: string[];
   now: string[];
 }
 
-/** Any bytes except line breaks. */
+/** Generates any bytes except line breaks. */
 const words = fc.string({ unit: fc.constantFrom("a", "\xe9", "\xff", "\0", "\t", " ", "\r"), maxLength: 3 });
 const ending = fc.constantFrom("\n", "\r\n");
 const shape = fc.record({
@@ -27,7 +30,7 @@ const shape = fc.record({
 });
 const step = fc.record({
   kind: fc.constantFrom("agent", "agent", "save", "write", "keep", "undo", "keep all", "undo all"),
-  /** For each place or hunk: whether it is chosen, and the lines that are written there. */
+  /** For each place or hunk: whether to choose it, and the lines to write there. */
   choices: fc.array(
     fc.record({ isMeant: fc.boolean(), lines: fc.array(fc.tuple(words, ending), { maxLength: 3 }) }),
     {
@@ -49,7 +52,8 @@ class Model {
       { owner, base: line(`${owner} ${i}`), now: line(`${owner} ${i}`) },
       { owner: "nobody", base: line(`nobody ${i}`), now: line(`nobody ${i}`) },
     ]);
-    // The file may end in a place of somebody's, and begin with one: but a mark is part of its line.
+    // Removes the last separator, so that the file may end with an edited line. A byte order mark is part of the first
+    // line, so a file with a mark starts with a separator.
     this.places.pop();
     if (shape.mark !== "")
       this.places.unshift({ owner: "nobody", base: line("nobody"), now: line("nobody") });
@@ -66,7 +70,7 @@ class Model {
     return Buffer.from(mark + text.join(""), "latin1");
   }
 
-  /** Returns the places that the agent has changed, from top to bottom. Each is a hunk. */
+  /** Returns the places that the agent has changed, from top to bottom. Each place is one hunk. */
   changed(): Place[] {
     return this.places.filter(({ base, now }) => base.join() !== now.join());
   }
@@ -80,7 +84,7 @@ class Model {
   }
 }
 
-t.test("keep and undo are exact, whatever the bytes and whoever else edits the file", async (t) => {
+t.test("keep and undo are exact for any bytes, also if the user edits the same file", async (t) => {
   const host = new ChangesHost(t);
   let file = 0;
   const check = async (shape: Shape, steps: Step[]) => {
@@ -137,7 +141,7 @@ t.test("no sequence of events removes a line of the user from the disk", async (
       const lines = (): string[] =>
         existsSync(host.path(name)) ? (String(host.read(name)).match(/[^\n]+\n?/g) ?? []) : [];
       const mine = () => lines().filter((line) => line.startsWith("u"));
-      /** The last lines of the user. */
+      /** The lines of the user at the last check. */
       let last: string[] = [];
       for (const [kind, places] of steps) {
         const before = lines();

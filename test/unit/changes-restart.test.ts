@@ -1,4 +1,4 @@
-/** Tests what the next host knows about a running command. */
+/** Tests what a new host knows about a command that was already running. */
 import { setTimeout as delay } from "node:timers/promises";
 import t, { type Test } from "tap";
 import type { Boot } from "../../src/contract/neovim.ts";
@@ -8,11 +8,11 @@ import { waitFor } from "../support/wait.ts";
 
 const TOOL = { kind: "shell", name: "run_shell_command", command: "make" } as const;
 
-/** Starts a host in a repository, and a command. */
+/** Starts a host in a repository, and starts a command. */
 async function start(t: Test): Promise<ChangesHost> {
   const host = new ChangesHost(t, undefined, ["*.key"]);
   for (const name of ["clean.txt", "other.txt"]) host.write(name, "one\n");
-  await delay(50); // files written together with the index may have been written after it
+  await delay(50); // otherwise the files might count as newer than the index
   sh(host, SETUP);
   host.write("dirty.txt", "mine\n");
   host.write("secret.key", "a secret\n");
@@ -36,7 +36,7 @@ t.test("files that the user saved before and during a restart are the user's", a
   await first.save("clean.txt", "one\nmine\n");
   first.write("other.txt", "one\nmine\n");
   const next = await restart(t, first, { duration: 200, written: [first.path("other.txt")] });
-  await next.tell({ kind: "permission_asked", tool: TOOL }); // handled when all is restored
+  await next.tell({ kind: "permission_asked", tool: TOOL }); // is handled after all values are restored
   next.write("clean.txt", "one\nmine\ntheirs\n");
   next.write("dirty.txt", "mine\ntheirs\n");
   await end(next);
@@ -81,7 +81,7 @@ t.test("after a long stop of the bridge nothing is attributed to the command", a
   ]);
 });
 
-t.test("a command that was cancelled is reported as ended twice, and is not a gap", async (t) => {
+t.test("a cancelled command, whose end is reported twice, does not make the list incomplete", async (t) => {
   const host = await start(t);
   await host.tell({ kind: "turn_ended" });
   await end(host);

@@ -1,4 +1,4 @@
-/** Tests that files that the user stages or commits count as kept, and those that an agent stages do not. */
+/** Tests that changes count as kept if the user stages or commits them, but not if an agent does. */
 import { appendFileSync, chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -34,7 +34,7 @@ async function refresh(host: ChangesHost): Promise<void> {
   await host.settle();
 }
 
-t.test("staged changes are kept, each file by itself", async (t) => {
+t.test("staging a file keeps only the changes of that file", async (t) => {
   const host = await changed(t);
   sh(host, "git add a.txt");
   await refresh(host);
@@ -90,7 +90,7 @@ t.test("while an agent's command runs, nothing counts as staged by the user", as
   t.match(host.change("a.txt"), { added: 1 });
 });
 
-t.test("converted line endings do not prevent that staged changes are kept", async (t) => {
+t.test("staged changes are kept even if Git converts line endings", async (t) => {
   const host = new ChangesHost(t);
   host.write(".gitattributes", "*.txt text eol=crlf\n");
   host.write("a.txt", "1\r\n2\r\n");
@@ -102,7 +102,7 @@ t.test("converted line endings do not prevent that staged changes are kept", asy
   t.equal(host.change("a.txt"), undefined);
 });
 
-t.test("a linked work tree and a repository inside another one have indexes of their own", async (t) => {
+t.test("a linked work tree and a nested repository use their own indexes", async (t) => {
   const host = new ChangesHost(t);
   host.write("a.txt", "1\n");
   sh(host, `${SETUP}; git worktree add -q linked; mkdir inner; cd inner; echo 1 > b.txt; ${SETUP}`);

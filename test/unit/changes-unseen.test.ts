@@ -1,4 +1,4 @@
-/** Tests edits whose start no hook has reported, for example while the host was down. */
+/** Tests edits whose start was not reported by a hook, for example because no host was running. */
 import { existsSync } from "node:fs";
 import t, { type Test } from "tap";
 import { hashOfPlain } from "../../src/system/disk-text.ts";
@@ -13,7 +13,7 @@ function start(t: Test) {
   return { host, ended };
 }
 
-t.test("an edit that was not seen is undone if the CLI's text matches the file byte for byte", async (t) => {
+t.test("an edit without a reported start is undone if the CLI's text equals the file", async (t) => {
   const { host, ended } = start(t);
   await host.tell({ kind: "turn_started", prompt: "go" });
   host.write("a.txt", "eins\nzw\u00f6lf\n", 0o640);
@@ -52,7 +52,7 @@ t.test("if the CLI's text does not match, the file is only listed", async (t) =>
   }
 });
 
-t.test("a failed or reviewed edit that was not seen is no change", async (t) => {
+t.test("a failed or reviewed edit without a reported start is not listed", async (t) => {
   const { host, ended } = start(t);
   host.write("a.txt", "1\n");
   await ended("a.txt", { before: "", after: "1\n" }, true);

@@ -17,45 +17,42 @@ import { waitFor } from "../support/wait.ts";
 
 const LATIN1 = Buffer.from("caf\xe9\r\nna\xefve\r\n", "latin1");
 
-t.test(
-  "what an agent writes is a change against the bytes from before, which undo brings back",
-  async (t) => {
-    const host = new ChangesHost(t);
-    const originals = {
-      "plain.txt": Buffer.from("one\ntwo\nthree\n"),
-      "crlf.txt": Buffer.from("\uFEFFone\r\ntwo\r\nthree"),
-      "latin1.txt": LATIN1,
-      "zero.bin": Buffer.from([0, 255, 10, 0, 13, 10, 10]),
-      "long.txt": Buffer.from(`${"a line of some length\n".repeat(100_000)}`),
-    };
-    await host.tell({ kind: "turn_started", prompt: "  do\n it " });
-    for (const [name, bytes] of Object.entries(originals)) {
-      host.write(name, bytes);
-      chmodSync(host.path(name), 0o751);
-      await host.edit(name, Buffer.concat([bytes, Buffer.from("more\n")]));
-      await host.edit(name, Buffer.concat([Buffer.from("top\n"), bytes, Buffer.from("more\nand more\n")]));
-      t.match(host.change(name), { status: "modified", cli: "gemini", prompt: "do it" }, name);
-    }
-    t.match(host.change("plain.txt"), { added: 3, removed: 0 });
-    t.match(host.change("plain.txt")?.hunks, [
-      { line: 1, count: 1, removed: 0 },
-      { line: 5, count: 2, removed: 0 },
-    ]);
-    await host.tell({ kind: "turn_ended" });
-    t.strictSame(
-      host.told.filter(([name]) => name === "turn_changes").map(([, params]) => params),
-      [{ cli: "gemini", terminal: "gemini-2", files: 5, added: 15, removed: 1, incomplete: undefined }],
-    );
-    for (const [name, bytes] of Object.entries(originals)) {
-      await host.undo(name);
-      t.ok(host.read(name).equals(bytes), name);
-      t.equal(statSync(host.path(name)).mode & 0o777, 0o751, "with its mode");
-      t.equal(host.change(name), undefined);
-    }
-    t.strictSame(host.messages(), []);
-    t.equal(host.isFollowing(), false, "and nothing is followed any more");
-  },
-);
+t.test("a write of an agent is listed as a change, and undo restores the earlier bytes", async (t) => {
+  const host = new ChangesHost(t);
+  const originals = {
+    "plain.txt": Buffer.from("one\ntwo\nthree\n"),
+    "crlf.txt": Buffer.from("\uFEFFone\r\ntwo\r\nthree"),
+    "latin1.txt": LATIN1,
+    "zero.bin": Buffer.from([0, 255, 10, 0, 13, 10, 10]),
+    "long.txt": Buffer.from(`${"a line of some length\n".repeat(100_000)}`),
+  };
+  await host.tell({ kind: "turn_started", prompt: "  do\n it " });
+  for (const [name, bytes] of Object.entries(originals)) {
+    host.write(name, bytes);
+    chmodSync(host.path(name), 0o751);
+    await host.edit(name, Buffer.concat([bytes, Buffer.from("more\n")]));
+    await host.edit(name, Buffer.concat([Buffer.from("top\n"), bytes, Buffer.from("more\nand more\n")]));
+    t.match(host.change(name), { status: "modified", cli: "gemini", prompt: "do it" }, name);
+  }
+  t.match(host.change("plain.txt"), { added: 3, removed: 0 });
+  t.match(host.change("plain.txt")?.hunks, [
+    { line: 1, count: 1, removed: 0 },
+    { line: 5, count: 2, removed: 0 },
+  ]);
+  await host.tell({ kind: "turn_ended" });
+  t.strictSame(
+    host.told.filter(([name]) => name === "turn_changes").map(([, params]) => params),
+    [{ cli: "gemini", terminal: "gemini-2", files: 5, added: 15, removed: 1, incomplete: undefined }],
+  );
+  for (const [name, bytes] of Object.entries(originals)) {
+    await host.undo(name);
+    t.ok(host.read(name).equals(bytes), name);
+    t.equal(statSync(host.path(name)).mode & 0o777, 0o751, "with its mode");
+    t.equal(host.change(name), undefined);
+  }
+  t.strictSame(host.messages(), []);
+  t.equal(host.isFollowing(), false, "and nothing is followed any more");
+});
 
 t.test("created and deleted files are listed and undone", async (t) => {
   const host = new ChangesHost(t);
@@ -88,7 +85,7 @@ t.test("created and deleted files are listed and undone", async (t) => {
   t.equal(String(host.read("new.txt")), "theirs\n");
 });
 
-t.test("the user's edits are not attributed to the agent, whether they are reported or not", async (t) => {
+t.test("the user's edits are not attributed to the agent, reported or not", async (t) => {
   const host = new ChangesHost(t);
   host.write("a.txt", "1\n2\n3\n4\n5\n6\n");
   await host.edit("a.txt", "1\nA\n3\n4\n5\n6\n");
@@ -110,26 +107,23 @@ t.test("the user's edits are not attributed to the agent, whether they are repor
   t.match(host.messages(), [/1 hunk stays.*conflict/]);
 });
 
-t.test(
-  "a last line without a line break stays a line of its own when the user has written below it",
-  async (t) => {
-    const host = new ChangesHost(t);
-    for (const end of ["\n", "\r\n"]) {
-      const text = (...lines: string[]) => lines.join(end);
-      host.write("a.txt", text("one", "two"));
-      await host.edit("a.txt", text("one", "two", "theirs", ""));
-      await host.save("a.txt", text("one", "two", "theirs", "mine"));
-      await host.undo("a.txt");
-      t.equal(String(host.read("a.txt")), text("one", "two", "mine"));
-      await host.edit("a.txt", text("one", ""));
-      await host.save("a.txt", "one");
-      await host.undo("a.txt");
-      t.equal(String(host.read("a.txt")), text("one", "two", "mine"));
-    }
-  },
-);
+t.test("a last line without a line break stays separate from lines that the user adds below", async (t) => {
+  const host = new ChangesHost(t);
+  for (const end of ["\n", "\r\n"]) {
+    const text = (...lines: string[]) => lines.join(end);
+    host.write("a.txt", text("one", "two"));
+    await host.edit("a.txt", text("one", "two", "theirs", ""));
+    await host.save("a.txt", text("one", "two", "theirs", "mine"));
+    await host.undo("a.txt");
+    t.equal(String(host.read("a.txt")), text("one", "two", "mine"));
+    await host.edit("a.txt", text("one", ""));
+    await host.save("a.txt", "one");
+    await host.undo("a.txt");
+    t.equal(String(host.read("a.txt")), text("one", "two", "mine"));
+  }
+});
 
-t.test("writing an accepted text is no change", async (t) => {
+t.test("writing an accepted text is not listed as a change", async (t) => {
   const host = new ChangesHost(t);
   const tool = { kind: "edit", name: "write_file", filePath: host.path("a.txt") };
   host.write("a.txt", "\uFEFFone\r\ntwo\r\n");
@@ -143,35 +137,38 @@ t.test("writing an accepted text is no change", async (t) => {
   t.equal(String(host.read("a.txt")), "\uFEFFone\r\nzwei\r\n", "and what a later undo leaves");
 });
 
-t.test("writing a text that the user accepted before the start of the tool is no change", async (t) => {
-  const host = new ChangesHost(t);
-  const tool = { kind: "edit", name: "write_file", filePath: host.path("a.txt") };
-  const write = async (text: string, isAsked: boolean) => {
-    if (isAsked) {
-      await host.tell({ kind: "permission_asked", tool });
-      host.changes.agreed(host.path("a.txt"), [hashOfPlain(text)]);
-    }
-    await host.tell({ kind: "tool_starting", tool });
-    host.write("a.txt", text);
-    await host.tell({ kind: "tool_ended", tool, failed: false });
-  };
-  host.write("a.txt", "one\n");
-  await write("two\n", true);
-  t.equal(host.change("a.txt"), undefined);
+t.test(
+  "writing a text that the user accepted before the tool started is not listed as a change",
+  async (t) => {
+    const host = new ChangesHost(t);
+    const tool = { kind: "edit", name: "write_file", filePath: host.path("a.txt") };
+    const write = async (text: string, isAsked: boolean) => {
+      if (isAsked) {
+        await host.tell({ kind: "permission_asked", tool });
+        host.changes.agreed(host.path("a.txt"), [hashOfPlain(text)]);
+      }
+      await host.tell({ kind: "tool_starting", tool });
+      host.write("a.txt", text);
+      await host.tell({ kind: "tool_ended", tool, failed: false });
+    };
+    host.write("a.txt", "one\n");
+    await write("two\n", true);
+    t.equal(host.change("a.txt"), undefined);
 
-  await host.tell({ kind: "permission_asked", tool });
-  host.changes.agreed(host.path("a.txt"), [hashOfPlain("three\n")]); // closed by the CLI, which then does not write
-  await host.tell({ kind: "turn_ended" });
-  await write("three\n", false);
-  t.match(
-    host.change("a.txt"),
-    { added: 1, removed: 1 },
-    "an agreement is only for the edit that was asked for",
-  );
-});
+    await host.tell({ kind: "permission_asked", tool });
+    host.changes.agreed(host.path("a.txt"), [hashOfPlain("three\n")]); // the CLI has closed the review, and does not write
+    await host.tell({ kind: "turn_ended" });
+    await write("three\n", false);
+    t.match(
+      host.change("a.txt"),
+      { added: 1, removed: 1 },
+      "an agreement is only for the edit that was asked for",
+    );
+  },
+);
 
 t.test(
-  "an announced edit that is never made is no change, and the user's saves meanwhile are not attributed to it",
+  "an announced edit that is never made is not listed, and saves by the user during that time are not attributed to the agent",
   async (t) => {
     const host = new ChangesHost(t);
     host.write("a.txt", "one\n");
@@ -254,7 +251,7 @@ t.test("a change follows its file when the user renames it", async (t) => {
   t.strictSame(host.messages(), []);
 });
 
-t.test("the text of an agent that becomes readable later stays in the list", async (t) => {
+t.test("a change of an agent stays listed if its file was not readable at first", async (t) => {
   const host = new ChangesHost(t);
   host.write("a.txt", "one\n");
   const tool = { kind: "edit", name: "write_file", filePath: host.path("a.txt") };
@@ -270,7 +267,7 @@ t.test("the text of an agent that becomes readable later stays in the list", asy
   t.strictSame(host.messages(), []);
 });
 
-t.test("undo restores known bytes, whatever has replaced the file", async (t) => {
+t.test("undo restores the earlier bytes, whatever has replaced the file", async (t) => {
   const host = new ChangesHost(t);
   host.write("small.txt", "one\n");
   await host.edit("small.txt", Buffer.alloc(9_000_000));
@@ -300,7 +297,7 @@ t.test("undo restores known bytes, whatever has replaced the file", async (t) =>
 });
 
 t.test(
-  "the next host continues with all changes, without the texts of files that are not shared",
+  "the next host continues with all changes, but without the texts of files that are not shared",
   async (t) => {
     const first = new ChangesHost(t, undefined, ["*.key"]);
     first.write("a.txt", LATIN1);
@@ -334,7 +331,7 @@ t.test(
     const { turn, prompt } = first.change("a.txt") ?? {};
     t.match(next.change("b.txt"), { added: 1, turn, prompt }, "an edit in whose midst the host ended");
     t.equal(prompt, "do it");
-    await first.history.list(); // when all is on disk
+    await first.history.list(); // returns when all entries are on disk
     const entries = (await next.history.list()).map((entry) => [entry.turn, entry.prompt]);
     t.strictSame(entries, Array(5).fill([turn, prompt]));
     await next.tell({ kind: "turn_ended" });

@@ -12,8 +12,8 @@ const QUESTION = ["│ ● 1. Allow once"];
 const CONNECT_QUESTION = ["│ Do you want to connect Neovim to Gemini CLI? │"];
 
 /**
- * A terminal with a CLI that shows pasted text, and clears its prompt at Enter. Like Neovim, it refuses typing if the
- * screen has changed since it was read.
+ * A simulated terminal with a CLI. The CLI shows pasted text, and clears its prompt at Enter. Like Neovim, the terminal
+ * refuses typing if the screen has changed after the last read.
  */
 class Scripted implements Terminal {
   readonly name = "gemini";
@@ -22,7 +22,7 @@ class Scripted implements Terminal {
   typed: string[] = [];
   isFollowed = false;
   screen = EMPTY;
-  /** Runs before something is typed. */
+  /** Runs before anything is typed. */
   beforeTyping = (_what: string) => {};
   #read = EMPTY;
 
@@ -87,7 +87,7 @@ t.test("a prompt is not pasted below text that the user has just begun", async (
   t.same(terminal.typed, ["hello ", "\r"]);
 });
 
-/** Types `/ide enable` into a CLI that will ask whether to connect. */
+/** Types `/ide enable` into a CLI that asks whether to connect. */
 function startEnabling(t: Test, { terminal, cli }: ReturnType<typeof start>): () => Promise<void> {
   const closing = new AbortController();
   const enable = createIdeEnabler({
@@ -114,7 +114,7 @@ t.test("a prompt and /ide enable are typed one after the other", async (t) => {
   await end();
 });
 
-t.test("/ide enable is typed again if a question that was opening has dropped it", async (t) => {
+t.test("/ide enable is typed again if an opening question has discarded it", async (t) => {
   const { terminal, cli } = start();
   terminal.beforeTyping = (what) => {
     if (what === "/ide enable" && terminal.typed.length === 0)
@@ -128,7 +128,7 @@ t.test("/ide enable is typed again if a question that was opening has dropped it
   await end();
 });
 
-t.test("/ide enable is typed once if the CLI has kept it below a question", async (t) => {
+t.test("/ide enable is typed only once if the CLI keeps it below a question", async (t) => {
   const { terminal, cli } = start();
   terminal.beforeTyping = (what) => {
     if (what === "/ide enable")
@@ -147,7 +147,7 @@ t.test("/ide enable is typed once if the CLI has kept it below a question", asyn
   await end();
 });
 
-t.test("after a refused key, the next screen is awaited", async (t) => {
+t.test("after a refused key, the host waits for the next screen", async (t) => {
   const closing = new AbortController();
   let refuse = () => {};
   const answer = new Promise((resolve) => {

@@ -23,7 +23,7 @@ import { waitFor } from "../support/wait.ts";
 const MINUTE = 60_000;
 const OURS = JSON.stringify({ port: 1, ideInfo: { name: "neovim", displayName: "Neovim" } });
 
-t.test("only the files of dead editors are removed", async (t) => {
+t.test("only discovery files of dead editors are removed", async (t) => {
   const directory = join(temporary(t), "gemini", "ide");
   mkdirSync(directory, { recursive: true });
   const server = createServer();
@@ -69,13 +69,13 @@ t.test("only the files of dead editors are removed", async (t) => {
   t.ok(existsSync(join(directory, `gemini-ide-server-${dead}-1.json`)), "another user's file stays");
 });
 
-/** Creates a discovery directory, and lists its files after a cleanup. */
+/** Creates a discovery directory with functions to write files and to clean up. */
 function directoryOf(t: Test) {
   const directory = join(temporary(t), "gemini", "ide");
   mkdirSync(directory, { recursive: true });
   return {
     directory,
-    /** @param age of the file (milliseconds); negative for a time in the future */
+    /** @param age age of the file (milliseconds); negative for a date in the future */
     write(pid: number, age: number, port = 1) {
       const path = join(directory, `gemini-ide-server-${pid}-${port}.json`);
       writeFileSync(path, OURS);
@@ -91,7 +91,7 @@ function freePid(): number {
   for (let pid = 2 ** 22 - 1; ; pid -= 1) if (!isAlive(pid)) return pid;
 }
 
-t.test("a reused process id does not keep a file", async (t) => {
+t.test("a discovery file of a dead editor is removed even if its process id was reused", async (t) => {
   const { write } = directoryOf(t);
   const child = spawn("sleep", ["60"]);
   t.teardown(() => child.kill("SIGKILL"));
@@ -102,32 +102,29 @@ t.test("a reused process id does not keep a file", async (t) => {
   const older = write(pid, 10 * MINUTE);
   await cleanUpDiscovery(GEMINI);
   t.notOk(existsSync(older), "the process is younger than the file");
-  // The date is in the future, as if the clock was set back.
+  // The date is in the future, as after setting the clock back.
   const younger = write(pid, -10 * MINUTE);
   await cleanUpDiscovery(GEMINI);
   t.ok(existsSync(younger), "the file is younger than the process");
 });
 
-t.test(
-  "a process that is not seen, as in another PID namespace, keeps a file while its date is fresh",
-  async (t) => {
-    const { directory, write } = directoryOf(t);
-    const pid = freePid();
-    const fresh = write(pid, 0);
-    const recent = write(pid, 2 * MINUTE, 2);
-    const old = write(pid, 4 * MINUTE, 3);
-    const child = spawn("sleep", ["60"]);
-    t.teardown(() => child.kill("SIGKILL"));
-    // Here the number is a younger process's; there it may be the editor's.
-    const elsewhere = write(child.pid ?? 0, 2 * MINUTE, 4);
-    await cleanUpDiscovery(GEMINI);
-    t.same(readdirSync(directory).length, 3);
-    for (const path of [fresh, recent, elsewhere]) t.ok(existsSync(path));
-    t.notOk(existsSync(old));
-  },
-);
+t.test("the file of an editor in another PID namespace is kept if its date is fresh", async (t) => {
+  const { directory, write } = directoryOf(t);
+  const pid = freePid();
+  const fresh = write(pid, 0);
+  const recent = write(pid, 2 * MINUTE, 2);
+  const old = write(pid, 4 * MINUTE, 3);
+  const child = spawn("sleep", ["60"]);
+  t.teardown(() => child.kill("SIGKILL"));
+  // In this namespace, the id belongs to a younger process. In another namespace, the id may belong to the editor.
+  const elsewhere = write(child.pid ?? 0, 2 * MINUTE, 4);
+  await cleanUpDiscovery(GEMINI);
+  t.same(readdirSync(directory).length, 3);
+  for (const path of [fresh, recent, elsewhere]) t.ok(existsSync(path));
+  t.notOk(existsSync(old));
+});
 
-t.test("a file that is kept fresh never counts as dead", async (t) => {
+t.test("a discovery file whose date is refreshed never counts as the file of a dead editor", async (t) => {
   const { directory } = directoryOf(t);
   const discovery = createDiscovery({
     profile: GEMINI,

@@ -1,4 +1,4 @@
-/** Tests the cleanup of directories with any content: it removes only files of dead Neovims of this user. */
+/** Tests the cleanup of directories with any content. Only files of dead Neovims of this user may be removed. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -11,14 +11,14 @@ import { GEMINI } from "../../src/profiles/profiles.ts";
 import { anyString, fuzz } from "../support/fuzz.ts";
 import { announcement } from "../support/temporary.ts";
 
-/** Above the highest process id of Linux and macOS. */
+/** A process id above the maximum of Linux and macOS. */
 const DEAD = 2 ** 22 + 1;
 
 interface Entry {
   name: string;
   content: string;
   kind: "file" | "directory" | "link";
-  /** A dead Neovim of this user left it. */
+  /** Whether a dead Neovim of this user has left the file. */
   leftover: boolean;
 }
 

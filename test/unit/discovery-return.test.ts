@@ -44,7 +44,7 @@ function start(t: Test, interval?: number) {
   };
 }
 
-t.test("the file is restored each time it is removed, also with its directory", async (t) => {
+t.test("the discovery file is restored each time when it, or its directory, is removed", async (t) => {
   const { base, discovery, path, isBack, reports } = start(t);
   for (const removed of [path, join(base, "gemini", "ide"), path, join(base, "gemini"), path]) {
     rmSync(removed, { recursive: true });
@@ -58,21 +58,24 @@ t.test("the file is restored each time it is removed, also with its directory", 
   t.notMatch(reports.join(), SECRET);
 });
 
-t.test("the file is restored without an event, by the timer and on request", async (t) => {
-  const slow = start(t);
-  // The watch fires no event, because the directory itself has not changed.
-  renameSync(join(slow.base, "gemini"), join(slow.base, "elsewhere"));
-  slow.discovery.restore();
-  t.equal(slow.workspace(), "/a", "at once");
-  rmSync(slow.path);
-  await slow.isBack();
+t.test(
+  "the discovery file is restored by a timer and on request, if no event reports its removal",
+  async (t) => {
+    const slow = start(t);
+    // The watch fires no event, because the directory itself has not changed.
+    renameSync(join(slow.base, "gemini"), join(slow.base, "elsewhere"));
+    slow.discovery.restore();
+    t.equal(slow.workspace(), "/a", "at once");
+    rmSync(slow.path);
+    await slow.isBack();
 
-  const { base, isBack } = start(t, 20);
-  renameSync(join(base, "gemini"), join(base, "elsewhere"));
-  await isBack();
-});
+    const { base, isBack } = start(t, 20);
+    renameSync(join(base, "gemini"), join(base, "elsewhere"));
+    await isBack();
+  },
+);
 
-t.test("the file is not restored after the bridge has removed it", async (t) => {
+t.test("the discovery file is not restored after the bridge has removed it", async (t) => {
   const { discovery, path } = start(t, 10);
   rmSync(path);
   discovery.remove(); // before the file is restored
@@ -82,7 +85,7 @@ t.test("the file is not restored after the bridge has removed it", async (t) => 
   t.notOk(existsSync(path));
 });
 
-t.test("a file of another program in its place is left alone", async (t) => {
+t.test("a file that another program has put at the path of the discovery file is not changed", async (t) => {
   const foreign = '{"port":22,"authToken":"another one\'s"}';
   const plants: [name: string, plant: (path: string, base: string) => void, rest: string][] = [
     ["a file", (path) => writeFileSync(path, foreign, { flag: "wx" }), foreign],
@@ -115,7 +118,7 @@ t.test("a file of another program in its place is left alone", async (t) => {
       discovery.publish(["/b"]);
       t.equal(readFileSync(path, "utf8"), rest);
       if (name !== "a link") t.equal(statSync(path).mtimeMs, date.getTime());
-      // After its removal, our file is restored with the newest workspace.
+      // After a removal, the discovery file is restored with the newest workspace.
       rmSync(path);
       await isBack("/b");
       rmSync(path);

@@ -1,4 +1,4 @@
-/** Tests the discovery file, and which directories may contain its token, with real owners and user namespaces. */
+/** Tests the discovery file, and the directories that are safe for its token. Uses real owners and user namespaces. */
 import {
   chmodSync,
   existsSync,
@@ -31,29 +31,32 @@ function secrets(directory: string): string[] {
 
 const write = () => createDiscoveryFile(GEMINI, announcement(1, 2)).write(["/a", "/b"]);
 
-t.test("the file is private, always complete, and deleted on removal", async (t) => {
-  const directory = temporary(t);
-  const umask = process.umask(0);
-  t.teardown(() => process.umask(umask));
-  const file = createDiscoveryFile(GEMINI, announcement(11, 22));
-  t.equal(file.path, join(directory, "gemini", "ide", "gemini-ide-server-11-22.json"));
-  file.write(["/a", "/b"]);
-  t.same(JSON.parse(readFileSync(file.path, "utf8")), {
-    port: 22,
-    workspacePath: "/a:/b",
-    authToken: SECRET,
-    ideInfo: { name: "neovim", displayName: "Neovim" },
-  });
-  t.equal(statSync(file.path).mode & 0o777, 0o600);
-  for (const name of ["gemini", "gemini/ide"]) t.equal(statSync(join(directory, name)).mode & 0o777, 0o700);
-  const inode = statSync(file.path).ino;
-  file.write(["/c"]);
-  t.not(statSync(file.path).ino, inode, "a new file takes the place of the old one");
-  t.same(readdirSync(join(directory, "gemini", "ide")), ["gemini-ide-server-11-22.json"]);
-  file.remove();
-  file.remove();
-  t.same(readdirSync(join(directory, "gemini", "ide")), []);
-});
+t.test(
+  "the discovery file is private and always complete, and is deleted when the bridge stops",
+  async (t) => {
+    const directory = temporary(t);
+    const umask = process.umask(0);
+    t.teardown(() => process.umask(umask));
+    const file = createDiscoveryFile(GEMINI, announcement(11, 22));
+    t.equal(file.path, join(directory, "gemini", "ide", "gemini-ide-server-11-22.json"));
+    file.write(["/a", "/b"]);
+    t.same(JSON.parse(readFileSync(file.path, "utf8")), {
+      port: 22,
+      workspacePath: "/a:/b",
+      authToken: SECRET,
+      ideInfo: { name: "neovim", displayName: "Neovim" },
+    });
+    t.equal(statSync(file.path).mode & 0o777, 0o600);
+    for (const name of ["gemini", "gemini/ide"]) t.equal(statSync(join(directory, name)).mode & 0o777, 0o700);
+    const inode = statSync(file.path).ino;
+    file.write(["/c"]);
+    t.not(statSync(file.path).ino, inode, "a new file takes the place of the old one");
+    t.same(readdirSync(join(directory, "gemini", "ide")), ["gemini-ide-server-11-22.json"]);
+    file.remove();
+    file.remove();
+    t.same(readdirSync(join(directory, "gemini", "ide")), []);
+  },
+);
 
 t.test("a directory that is unsafe for the token is refused with advice", async (t) => {
   const cases: [name: string, prepare: (directory: string) => void, message: RegExp][] = [
@@ -128,10 +131,10 @@ t.test("a directory of another user is refused", async (t) => {
   t.teardown(() => {
     process.getuid = real;
   });
-  // Only the reported user id is changed, so that the current user seems to be another one.
+  // Changes only the reported user id, so that the current user seems to be another user.
   process.getuid = () => real() + 1;
   t.throws(write, { message: /belongs to another user; set TMPDIR to a directory of your own/ });
-  process.env["TMPDIR"] = "/"; // root's, which may be trusted
+  process.env["TMPDIR"] = "/"; // belongs to root and may be trusted
   process.getuid = () => 54_321;
   t.throws(() => createDiscoveryFile(GEMINI, announcement(1, 2)).write([]), DiscoveryError);
   process.env["TMPDIR"] = directory;
@@ -150,7 +153,7 @@ t.test("a link with the name of the file is replaced, not followed", async (t) =
   t.ok(lstatSync(join(directory, "gemini", "ide", "gemini-ide-server-1-2.json")).isFile());
 });
 
-t.test("a writable directory of ours is closed to other users", async (t) => {
+t.test("a directory of the user that others can write to is closed to them", async (t) => {
   const directory = temporary(t);
   mkdirSync(join(directory, "gemini", "ide"), { recursive: true });
   for (const name of ["gemini/ide", "gemini"]) chmodSync(join(directory, name), 0o777);
@@ -176,7 +179,7 @@ t.test("a directory that its group may write to is refused, unless the sticky bi
   t.equal(statSync(join(directory, "gemini", "ide")).mode & 0o777, 0o700);
 });
 
-t.test("a directory of root is accepted if root is unknown, as in a rootless container", async (t) => {
+t.test("a directory of root is accepted in a rootless container, where root is unknown", async (t) => {
   const overflow = Number(readOr("/proc/sys/kernel/overflowuid", "65534"));
   const script = `
     const { statSync, existsSync } = require("node:fs");

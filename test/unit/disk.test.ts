@@ -1,4 +1,4 @@
-/** Tests reading while a network drive does not answer. For a real drive, see test/root/network.test.ts. */
+/** Tests reading while a network drive does not answer. test/root/network.test.ts uses a real network drive. */
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -39,7 +39,7 @@ t.test("network mounts are recognized", async (t) => {
   t.equal(mountsNow(new Map([["/", true]])).networkOf("/any/file"), "/");
 });
 
-t.test("links of a path are followed up to a network drive", async (t) => {
+t.test("links in a path are followed until they reach a network drive", async (t) => {
   const base = makeDirectory(t);
   mkdirSync(join(base, "net/inner"), { recursive: true });
   mkdirSync(join(base, "local"));
@@ -66,7 +66,7 @@ t.test("links of a path are followed up to a network drive", async (t) => {
     t.equal(mounts.networkOf(`${base}/${path}`), place && join(base, place), path);
 });
 
-t.test("a silent drive is asked once, and other drives continue", async (t) => {
+t.test("a silent drive is read only once, and other drives can still be read", async (t) => {
   const queue = createQueue(100);
   const [dead, next, other] = [question(), question(), question()];
   let answers = 0;
@@ -91,7 +91,7 @@ t.test("a silent drive is asked once, and other drives continue", async (t) => {
   t.notOk(queue.isWaiting());
 });
 
-t.test("two silent drives leave threads for everything else", async (t) => {
+t.test("two silent drives leave threads for other reads", async (t) => {
   const queue = createQueue(100);
   const [one, two, three] = [question(), question(), question()];
   const all = [one, two, three].map(({ asked }, index) => queue.ask(`/dead${index}`, asked));

@@ -1,4 +1,7 @@
-/** Tests what the doctor reports about the machine, the account and the approval mode, with their properties as data. */
+/**
+ * Tests the doctor's findings about the machine, the account and the approval mode. Their properties are data of the
+ * tests.
+ */
 import { join } from "node:path";
 import t from "tap";
 import { checkAccount } from "../../src/doctor/account.ts";
@@ -20,7 +23,7 @@ function onMachine(machine: Partial<Machine>): string[] {
   );
 }
 
-t.test("an ordinary machine is not mentioned", async (t) => {
+t.test("an ordinary machine gives no finding", async (t) => {
   t.same(onMachine({}), []);
   t.same(onMachine({ release: "24.3.0", env: { SSH_CONNECTION: "a 1 b 2" } }), [], "macOS, over SSH");
   t.same(onMachine({ program: "/mnt/c/gemini" }), []);
@@ -68,7 +71,7 @@ t.test("WSL is explained", async (t) => {
 /** The home directory of the CLI. */
 const home = makeDirectory(t);
 
-/** Returns the finding for this kind of login. */
+/** Returns the finding for a kind of login. */
 function withLogin(selectedType?: string, env: Record<string, string> = {}, screen?: string[]): string {
   const settings = selectedType === undefined ? {} : { security: { auth: { selectedType } } };
   writeFiles(home, { ".gemini/settings.json": JSON.stringify(settings) });
@@ -84,7 +87,7 @@ t.test("a login with an API key or Vertex AI works", async (t) => {
   t.match(withLogin("vertex-ai"), /^ok: signs in by vertex-ai/);
 });
 
-t.test("a login with Google works with a project only", async (t) => {
+t.test("a login with Google works only with a project", async (t) => {
   t.match(
     withLogin("oauth-personal"),
     /^warn: .* ended Gemini CLI for personal accounts on 2026-06-18 -> .*\/auth/,
@@ -92,14 +95,14 @@ t.test("a login with Google works with a project only", async (t) => {
   t.match(withLogin("oauth-personal", { GOOGLE_CLOUD_PROJECT: "mine" }), /^info: .*Standard and Enterprise/);
 });
 
-t.test("without a login the doctor names the possible ones", async (t) => {
+t.test("without a login, the doctor names the possible logins", async (t) => {
   t.match(
     withLogin(),
     /^info: signs in with an API key, with Vertex AI, or with Code Assist Standard or Enterprise/,
   );
 });
 
-t.test("a refusal is found on the screen, also wrapped in a frame", async (t) => {
+t.test("a refused login is found on the screen, also if a frame wraps the message", async (t) => {
   const screen = [
     "│ Failed to sign in. Message: This client is no longer supported for   │",
     "│ Gemini Code Assist for individuals. Use Antigravity CLI.             │",
@@ -120,7 +123,7 @@ interface Case {
   gate?: Partial<Gate>;
 }
 
-/** Returns the finding for a CLI with these settings. */
+/** Returns the finding for a CLI with the given settings. */
 function inMode({ cli = "gemini", words = [], settings = {}, screen, gate }: Case): string {
   writeFiles(home, { [`.${cli}/settings.json`]: JSON.stringify(settings) });
   const profile = profilesOf().find(({ name }) => name === cli);

@@ -16,26 +16,23 @@ const all = (text: TrackedText) => new Set(text.hunks.map(({ id }) => id));
 const editedByAgent = (text: TrackedText, lines: readonly string[]) => editedInTurn(text, lines, 1);
 const track = (...lines: string[]) => trackText(lines);
 
-t.test(
-  "any bytes are lines and the same bytes again, and edits lead from one text to the other",
-  async (t) => {
-    const bytes = fc.string({ unit: fc.constantFrom("a", "b", "\n", "\r\n", "\xff", "\0") });
-    fc.assert(
-      fc.property(bytes, bytes, (before, after) => {
-        const [from, to] = [splitLines(before), splitLines(after)];
-        t.equal(from.join(""), before);
-        t.ok(from.every((line) => /^[^\n]*\n$|^[^\n]+$/.test(line)));
-        const now = [...from];
-        for (const { at, removed, inserted } of diffLines(from, to).reverse())
-          now.splice(at, removed, ...inserted);
-        t.equal(now.join(""), after);
-      }),
-      fuzz(t, "lines", 300),
-    );
-  },
-);
+t.test("splitting any bytes into lines loses nothing, and edits convert one text to the other", async (t) => {
+  const bytes = fc.string({ unit: fc.constantFrom("a", "b", "\n", "\r\n", "\xff", "\0") });
+  fc.assert(
+    fc.property(bytes, bytes, (before, after) => {
+      const [from, to] = [splitLines(before), splitLines(after)];
+      t.equal(from.join(""), before);
+      t.ok(from.every((line) => /^[^\n]*\n$|^[^\n]+$/.test(line)));
+      const now = [...from];
+      for (const { at, removed, inserted } of diffLines(from, to).reverse())
+        now.splice(at, removed, ...inserted);
+      t.equal(now.join(""), after);
+    }),
+    fuzz(t, "lines", 300),
+  );
+});
 
-t.test("a text that differs everywhere is one edit, without holding up the host", async (t) => {
+t.test("a text that differs everywhere is one edit, and does not block the host", async (t) => {
   const before = Array.from({ length: 40_000 }, (_, i) => `${i}\n`);
   const after = before.map((line) => `new ${line}`);
   const start = performance.now();
@@ -43,7 +40,7 @@ t.test("a text that differs everywhere is one edit, without holding up the host"
   t.ok(performance.now() - start < 5_000);
 });
 
-t.test("the user's edits beside a hunk stay, and edits in it are a conflict", async (t) => {
+t.test("edits of the user beside a hunk stay, and edits inside a hunk are a conflict", async (t) => {
   const text = editedByAgent(track("1", "2", "3", "4", "5"), ["1", "2", "A", "4", "5"]);
   t.match(text.hunks, [{ line: 2, count: 1, old: ["3"], conflict: false }]);
 
@@ -85,20 +82,20 @@ t.test("undoing an agent's change of lines that the user has edited restores the
   t.strictSame(undo(gone, all(gone)).lines, text.lines, "of which the rest is undone, too");
 });
 
-t.test("lines like those of a hunk are inserted above it, not into it", async (t) => {
+t.test("lines that equal the lines of a hunk are inserted above the hunk", async (t) => {
   const text = editedByAgent(track("x"), ["/**", "agent", "x"]);
   const now = editedByUser(text, ["/**", "user", "/**", "agent", "x"]);
   t.match(now.hunks, [{ line: 2, count: 2, conflict: false }]);
   t.strictSame(undo(now, all(now)).lines, ["/**", "user", "x"]);
 });
 
-/** One random operation on a text. Numbers are mapped to existing lines. */
+/** One random operation on a text. The numbers are mapped to existing lines. */
 const step = fc.record({
   kind: fc.constantFrom("agent", "agent", "user", "user", "keep", "undo"),
   places: fc.array(fc.tuple(fc.nat(40), fc.nat(3), fc.nat(3)), { minLength: 1, maxLength: 3 }),
 });
 
-/** Edits lines. Each written line is unique, and names its author. */
+/** Edits lines. Each new line is unique, and contains the name of its author. */
 function edited(lines: readonly string[], places: [number, number, number][], write: () => string): string[] {
   const result = [...lines];
   for (const [at, removed, inserted] of places)
@@ -106,7 +103,7 @@ function edited(lines: readonly string[], places: [number, number, number][], wr
   return result;
 }
 
-/** Whether the lines contain some lines in this order. */
+/** Returns whether `lines` contains the lines of `some` in the same order. */
 function isWithin(some: readonly string[], lines: readonly string[]): boolean {
   let at = -1;
   return some.every((line) => {
@@ -162,7 +159,7 @@ t.test("no sequence of edits by agent and user loses a line of the user", async 
   fc.assert(fc.property(fc.array(step, { maxLength: 12 }), run), fuzz(t, "edits, keeps and undos", 300));
 });
 
-t.test("the bytes from before the first edit come back, whatever agents wrote since", async (t) => {
+t.test("undo restores the bytes from before the first edit, whatever agents wrote later", async (t) => {
   const line = fc.string({ unit: fc.constantFrom("a", "b", "\n", "\r\n", "\xff"), maxLength: 30 });
   fc.assert(
     fc.property(line, fc.array(line, { minLength: 1, maxLength: 5 }), (original, texts) => {

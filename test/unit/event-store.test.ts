@@ -17,7 +17,7 @@ const context = (time: number): JSONRPCMessage => ({
 const replay = (store: BoundedEventStore, lastId: string) =>
   store.after(lastId)?.map(({ message }) => message);
 
-t.test("the events after a given one are replayed", async (t) => {
+t.test("the events after a given event are replayed", async (t) => {
   const store = new BoundedEventStore();
   const first = store.add(decision("1"));
   const second = store.add(decision("2"));
@@ -25,13 +25,13 @@ t.test("the events after a given one are replayed", async (t) => {
   t.same(replay(store, second), []);
 });
 
-t.test("ids of another store and invalid ids are unknown", async (t) => {
+t.test("event ids of another store and invalid event ids are unknown", async (t) => {
   const store = new BoundedEventStore();
   const foreign = new BoundedEventStore().add(decision("1"));
   for (const id of [foreign, "", "1", "a.1", "a.x.y"]) t.equal(replay(store, id), undefined);
 });
 
-t.test("only the newest context is kept", async (t) => {
+t.test("only the newest context is stored", async (t) => {
   const store = new BoundedEventStore({ count: 3, size: 10_000 });
   const start = store.add(decision("1"));
   for (let time = 0; time < 100; time++) store.add(context(time));
@@ -39,7 +39,7 @@ t.test("only the newest context is kept", async (t) => {
   t.same(replay(store, start), [context(99), decision("2")]);
 });
 
-t.test("the oldest events are dropped first, except pinned ones and the newest", async (t) => {
+t.test("the oldest events are dropped first, except pinned events and the newest event", async (t) => {
   const store = new BoundedEventStore({ count: 100, size: 1_000 });
   const start = store.add(decision("1"));
   store.add(decision("2"), true);

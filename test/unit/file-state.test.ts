@@ -1,4 +1,4 @@
-/** Tests reading files from the disk: texts, hashes, and files that are being written. */
+/** Tests reading of files: texts, hashes, and files that another process is writing. */
 import { execFileSync } from "node:child_process";
 import {
   appendFileSync,
@@ -59,7 +59,7 @@ t.test("the bytes of a file that changes while it is read are unknown", async (t
   t.match(await readState(path), { kind: "known" });
 });
 
-t.test("the same bytes have the same hash, whatever the file's date", async (t) => {
+t.test("files with the same bytes have the same hash, whatever their dates", async (t) => {
   writeFileSync(path, "one\n");
   const before = await readDiskText(path);
   t.equal(before.hash, hashOf("one\n"));
@@ -80,7 +80,7 @@ t.test("hashes of plain texts ignore only line breaks and the byte order mark", 
     t.not(hashOfPlain(other), plain);
 });
 
-t.test("reading does not wait for a pipe or device, and skips long files", async (t) => {
+t.test("reading does not wait for a pipe or a device, and skips long files", async (t) => {
   const special = join(folder, "special");
   execFileSync("mkfifo", [special]);
   t.same((await readDiskText(special)).hash, "no file");

@@ -1,4 +1,4 @@
-/** Tests with random discovery directories that the same editor is chosen as by the CLI's own code. */
+/** Compares the choice among editors with the CLI's own code, using random discovery directories. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { announcedEditors, chooseEditor, contains } from "../../src/profiles/ann
 import { fuzz } from "../support/fuzz.ts";
 import { makeDirectory } from "../support/sandbox.ts";
 
-/** Above the highest process id of Linux and macOS. */
+/** A process id above the maximum of Linux and macOS. */
 const DEAD = 2 ** 22 + 1;
 
 const base = makeDirectory(t);
@@ -52,7 +52,7 @@ const entry = fc.record({
   ),
 });
 
-t.test("the CLI's choice among editors is predicted", async (t) => {
+t.test("the host predicts which editor the CLI chooses", async (t) => {
   let number = 0;
   const property = fc.asyncProperty(
     fc.array(entry, { maxLength: 6 }),

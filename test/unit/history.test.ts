@@ -24,69 +24,72 @@ async function takeBack(host: ChangesHost, name: string): Promise<void> {
   await host.changes.handlers.history_undo({ ids: [entry?.id ?? ""] });
 }
 
-t.test("proposed, accepted, edited, rejected and written texts are listed by turn", async (t) => {
-  const host = new ChangesHost(t, undefined, ["*.key"]);
-  const tool = (name: string) => ({ kind: "edit", name: "write_file", filePath: host.path(name) });
-  for (const name of ["a.txt", "b.txt", "c.txt", "d.txt"]) host.write(name, "\uFEFFone\r\ntwo\r\n");
-  await host.tell({ kind: "turn_started", prompt: "first" });
-  await host.edit("a.txt", "1\n");
-  await host.edit("a.txt", "2\n");
-  await host.edit("new.txt", "new\n");
-  await host.edit("secret.key", "secret\n");
-  await host.tell({ kind: "turn_started", prompt: "second" });
-  await host.edit("a.txt", "3\n");
-  await host.propose(1, "b.txt", "one\n");
-  host.history.decided(1, undefined);
-  await host.propose(2, "c.txt", "one\n");
-  host.history.decided(2, "one\nmine\n");
-  await host.tell({ kind: "tool_starting", tool: tool("c.txt") });
-  host.changes.agreed(host.path("c.txt"), [hashOfPlain("one\nmine\n")]);
-  host.write("c.txt", "\uFEFFone\r\nmine\r\n");
-  await host.tell({ kind: "tool_ended", tool: tool("c.txt"), failed: false });
-  await host.propose(3, "d.txt", "three\n");
-  const original = "\uFEFFone\r\ntwo\r\n";
-  const wanted = [
-    ["accepted", "second", "d.txt", original, "\uFEFFthree\r\n"],
-    ["edited", "second", "c.txt", original, "\uFEFFone\r\nmine\r\n"],
-    ["proposed", "second", "d.txt", original, "\uFEFFthree\r\n"],
-    ["rejected", "second", "b.txt", original, "\uFEFFone\r\n"],
-    ["written", "first", "a.txt", original, "2\n"],
-    ["written", "first", "new.txt", "none", "new\n"],
-    ["written", "first", "secret.key", undefined, undefined],
-    ["written", "second", "a.txt", "2\n", "3\n"],
-  ];
-  t.strictSame((await entries(host)).sort(), wanted.slice(1));
-  host.history.decided(3, "three\n");
-  const next = new ChangesHost(t, host.directory, ["*.key"]);
-  await host.history.list(); // when all is on disk
-  t.strictSame(
-    (await entries(next)).sort(),
-    wanted.filter(([kind]) => kind !== "proposed"),
-    "also for the next one",
-  );
-  const directory = host.path("state/history");
-  t.notMatch(
-    readdirSync(directory)
-      .map((name) => readFileSync(join(directory, name), "utf8"))
-      .join(),
-    /secret\\n/,
-  );
-  t.equal(statSync(directory).mode & 0o777, 0o700);
+t.test(
+  "proposed, accepted, edited, rejected and written texts are listed by turn in the history",
+  async (t) => {
+    const host = new ChangesHost(t, undefined, ["*.key"]);
+    const tool = (name: string) => ({ kind: "edit", name: "write_file", filePath: host.path(name) });
+    for (const name of ["a.txt", "b.txt", "c.txt", "d.txt"]) host.write(name, "\uFEFFone\r\ntwo\r\n");
+    await host.tell({ kind: "turn_started", prompt: "first" });
+    await host.edit("a.txt", "1\n");
+    await host.edit("a.txt", "2\n");
+    await host.edit("new.txt", "new\n");
+    await host.edit("secret.key", "secret\n");
+    await host.tell({ kind: "turn_started", prompt: "second" });
+    await host.edit("a.txt", "3\n");
+    await host.propose(1, "b.txt", "one\n");
+    host.history.decided(1, undefined);
+    await host.propose(2, "c.txt", "one\n");
+    host.history.decided(2, "one\nmine\n");
+    await host.tell({ kind: "tool_starting", tool: tool("c.txt") });
+    host.changes.agreed(host.path("c.txt"), [hashOfPlain("one\nmine\n")]);
+    host.write("c.txt", "\uFEFFone\r\nmine\r\n");
+    await host.tell({ kind: "tool_ended", tool: tool("c.txt"), failed: false });
+    await host.propose(3, "d.txt", "three\n");
+    const original = "\uFEFFone\r\ntwo\r\n";
+    const wanted = [
+      ["accepted", "second", "d.txt", original, "\uFEFFthree\r\n"],
+      ["edited", "second", "c.txt", original, "\uFEFFone\r\nmine\r\n"],
+      ["proposed", "second", "d.txt", original, "\uFEFFthree\r\n"],
+      ["rejected", "second", "b.txt", original, "\uFEFFone\r\n"],
+      ["written", "first", "a.txt", original, "2\n"],
+      ["written", "first", "new.txt", "none", "new\n"],
+      ["written", "first", "secret.key", undefined, undefined],
+      ["written", "second", "a.txt", "2\n", "3\n"],
+    ];
+    t.strictSame((await entries(host)).sort(), wanted.slice(1));
+    host.history.decided(3, "three\n");
+    const next = new ChangesHost(t, host.directory, ["*.key"]);
+    await host.history.list(); // returns when all entries are on disk
+    t.strictSame(
+      (await entries(next)).sort(),
+      wanted.filter(([kind]) => kind !== "proposed"),
+      "also for the next one",
+    );
+    const directory = host.path("state/history");
+    t.notMatch(
+      readdirSync(directory)
+        .map((name) => readFileSync(join(directory, name), "utf8"))
+        .join(),
+      /secret\\n/,
+    );
+    t.equal(statSync(directory).mode & 0o777, 0o700);
 
-  await takeBack(next, "c.txt");
-  t.equal(String(next.read("c.txt")), original, "an accepted one is taken back");
-  await takeBack(next, "c.txt");
-  await takeBack(next, "secret.key");
-  t.match(next.messages(), [/c\.txt no longer contains this change/, /has no text of this entry/]);
-  next.write("a.txt", "mine\n3\nmine, too\n");
-  await takeBack(next, "a.txt");
-  t.equal(String(next.read("a.txt")), "mine\n2\nmine, too\n", "and what has come since stays");
-  next.write("a.txt", "3, edited\n");
-  await takeBack(next, "a.txt");
-  t.match(next.messages().at(-1), /were edited since \(conflict\)/);
-});
+    await takeBack(next, "c.txt");
+    t.equal(String(next.read("c.txt")), original, "an accepted one is taken back");
+    await takeBack(next, "c.txt");
+    await takeBack(next, "secret.key");
+    t.match(next.messages(), [/c\.txt no longer contains this change/, /has no text of this entry/]);
+    next.write("a.txt", "mine\n3\nmine, too\n");
+    await takeBack(next, "a.txt");
+    t.equal(String(next.read("a.txt")), "mine\n2\nmine, too\n", "and what has come since stays");
+    next.write("a.txt", "3, edited\n");
+    await takeBack(next, "a.txt");
+    t.match(next.messages().at(-1), /were edited since \(conflict\)/);
+  },
+);
 
-t.test("undoing a written entry also removes its change", async (t) => {
+t.test("undoing a write in the history also removes its change", async (t) => {
   const host = new ChangesHost(t);
   await host.edit("new.txt", "new\n");
   await takeBack(host, "new.txt");
@@ -94,18 +97,21 @@ t.test("undoing a written entry also removes its change", async (t) => {
   t.equal(host.change("new.txt"), undefined);
 });
 
-t.test("a deleted file comes back with its mode, also by the next host", async (t) => {
-  const host = new ChangesHost(t);
-  host.write("private.txt", "one\n", 0o600);
-  await host.edit("private.txt", "two\n");
-  await host.edit("private.txt", undefined);
-  await host.keep("private.txt");
-  await host.history.list(); // when all is on disk
-  const next = new ChangesHost(t, host.directory);
-  await takeBack(next, "private.txt");
-  t.equal(String(next.read("private.txt")), "one\n");
-  t.equal(next.mode("private.txt"), 0o600);
-});
+t.test(
+  "undoing a deletion in the history restores the file with its mode, also by the next host",
+  async (t) => {
+    const host = new ChangesHost(t);
+    host.write("private.txt", "one\n", 0o600);
+    await host.edit("private.txt", "two\n");
+    await host.edit("private.txt", undefined);
+    await host.keep("private.txt");
+    await host.history.list(); // returns when all entries are on disk
+    const next = new ChangesHost(t, host.directory);
+    await takeBack(next, "private.txt");
+    t.equal(String(next.read("private.txt")), "one\n");
+    t.equal(next.mode("private.txt"), 0o600);
+  },
+);
 
 t.test("a review of a file with unknown bytes cannot be undone", async (t) => {
   const host = new ChangesHost(t);
@@ -127,7 +133,7 @@ t.test("a review of a file with unknown bytes cannot be undone", async (t) => {
   await accept(2, true);
 });
 
-t.test("undoing a later entry does not undo kept changes of the same turn", async (t) => {
+t.test("undoing a later entry of the history does not undo kept changes of the same turn", async (t) => {
   const host = new ChangesHost(t);
   host.write("a.txt", "1\n");
   await host.edit("a.txt", "1\n2\n");
@@ -139,7 +145,7 @@ t.test("undoing a later entry does not undo kept changes of the same turn", asyn
   t.equal(String(host.read("a.txt")), "1\n2\n");
 });
 
-t.test("each tool call is an entry, and its text is not kept in memory", async (t) => {
+t.test("each tool call is an entry of the history, and its text is not kept in memory", async (t) => {
   const host = new ChangesHost(t);
   const text = "a line of some length\n".repeat(15_000);
   const call = async (number: number) => {
@@ -151,14 +157,14 @@ t.test("each tool call is an entry, and its text is not kept in memory", async (
     await host.tell({ kind: "turn_ended" }, agent);
   };
   for (let number = 0; number < 3; number += 1) await call(number);
-  await host.history.list(); // when all is on disk
+  await host.history.list(); // returns when all entries are on disk
   const before = heldMemory();
   for (let number = 3; number < 33; number += 1) await call(number);
   t.equal((await host.history.list()).length, 33);
   await waitFor(() => heldMemory() - before < 10 * text.length, "of 30 texts not even ten to be held");
 });
 
-t.test("other Neovims list an entry for a day", async (t) => {
+t.test("other Neovims list an entry of the history for a day", async (t) => {
   const host = new ChangesHost(t);
   await host.tell({ kind: "turn_started", prompt: "do it" });
   await host.edit("a.txt", "one\n");
@@ -180,7 +186,7 @@ t.test("other Neovims list an entry for a day", async (t) => {
   t.match(await other.history.list(), [{ path: host.path("b.txt") }]);
 });
 
-t.test("a pending proposal is stored at once, and its outcome later", async (t) => {
+t.test("a pending proposal is stored immediately, and its outcome later", async (t) => {
   const host = new ChangesHost(t);
   const onDisk = async () => {
     const lines = await readLines(host.path("state/history/1.jsonl"));
@@ -203,7 +209,7 @@ t.test("texts of ended reviews are not kept in memory", async (t) => {
     await host.propose(number, `${number}.txt`, `${number}${text}`);
     if (number % 3 === 0) host.history.closed(number);
     else host.history.decided(number, number % 3 === 1 ? undefined : text);
-    await host.history.list(); // when it is on disk
+    await host.history.list(); // returns when the entry is on disk
   };
   for (let number = 0; number < 3; number += 1) await review(number);
   const before = heldMemory();

@@ -1,10 +1,10 @@
-/** Tests patterns of ignore files that are slow on purpose. */
+/** Tests ignore files with patterns that are slow on purpose. */
 import t from "tap";
 import { createLimitedRules, findCostlyPattern, isExcluded } from "../../src/sharing/geminiignore.ts";
 import { runApart } from "../support/apart.ts";
 import { makeDirectory } from "../support/sandbox.ts";
 
-/** Returns the processor time for a path (microseconds). */
+/** Returns the processor time for the matching of a path (microseconds). */
 function cost(patterns: readonly string[], path: string): { user: number; slow: string[] } {
   const slow: string[] = [];
   const before = process.cpuUsage();
@@ -15,7 +15,7 @@ function cost(patterns: readonly string[], path: string): { user: number; slow: 
   return { user: process.cpuUsage(before).user, slow };
 }
 
-t.test("no pattern within the limits takes longer than the time limit", async (t) => {
+t.test("no ignore pattern within the limits takes longer than the time limit", async (t) => {
   const name = "a".repeat(255);
   const deep = `${"a/".repeat(1_500)}a`;
   const parts = ["*a", "a*", "*a*", "?*", "[a-z]*", "**/", "a**", "**/*", "*?", "**/*/", "*/**/a*"];
@@ -30,7 +30,7 @@ t.test("no pattern within the limits takes longer than the time limit", async (t
   }
 });
 
-t.test("rules that take too long exclude everything and are not applied again", async (t) => {
+t.test("ignore rules that take too long exclude everything and are not applied again", async (t) => {
   const slow: string[] = [];
   const rules = createLimitedRules("**/*/**/*/**/*/**/*/b/x", (path) => slow.push(path));
   const path = `/${"a/".repeat(1_500)}a`;
@@ -60,12 +60,12 @@ t.test("without file descriptors for the timer, everything is excluded and nothi
   );
 });
 
-t.test("the rules of a large project are far from the limit", async (t) => {
+t.test("the ignore rules of a large project need far less than the time limit", async (t) => {
   const ordinary = Array.from({ length: 400 }, (_, index) => `**/generated/${index}/*.ts`);
   t.same(cost(ordinary, "/home/user/project/src/some/where/deep/inside/file.ts").slow, []);
 });
 
-t.test("a pattern that is too long, or has too many wildcards, is found", async (t) => {
+t.test("a pattern that is too long or has too many wildcards is detected", async (t) => {
   t.equal(findCostlyPattern(`a\n${"*a".repeat(21)}\n`), "*a".repeat(21));
   t.equal(findCostlyPattern(`a\n${"a".repeat(1_001)}\r\n`), `${"a".repeat(1_001)}\r`);
   t.equal(findCostlyPattern(`${"#".repeat(2_000)}\n${"a".repeat(1_000)}\n${"**/".repeat(20)}`), undefined);

@@ -1,4 +1,4 @@
-/** Tests unusable ignore files, of hostile repositories or broken disks: they exclude files, and never block. */
+/** Tests unusable ignore files of hostile repositories or broken disks. Such files exclude files, and never block. */
 import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -36,7 +36,7 @@ function project(t: Test) {
     base,
     path,
     names,
-    /** Returns the verdicts on the three files, from a separate process. */
+    /** Returns which of the three files are excluded. Reads the ignore files in a separate process. */
     async look(before = "", by: readonly string[] = []) {
       const said = await runApart(base, "src/sharing/files.ts", before + script, { by });
       return Seen.parse(JSON.parse(said.startsWith("{") ? said : JSON.stringify(said)));
@@ -82,7 +82,7 @@ t.test("an unusable ignore file excludes everything below its folder, and is rep
   }
 });
 
-t.test("an unusable ignore file above the project has the same effect", async (t) => {
+t.test("an unusable ignore file above the project excludes everything below", async (t) => {
   const { base, look } = project(t);
   execFileSync("mkfifo", [join(base, ".geminiignore")]);
   const { verdicts, reports } = await look();
@@ -99,7 +99,7 @@ t.test("an ignore file that cannot be opened excludes everything", async (t) => 
     t.same(verdicts, BELOW_SUB);
     t.match(reports, [/cannot be read \(EACCES\)/]);
   });
-  await t.test("without free descriptors, everything is excluded", async (t) => {
+  await t.test("without free file descriptors, everything is excluded", async (t) => {
     const { path, look } = project(t);
     writeFileSync(path("sub", ".geminiignore"), "nothing\n");
     const use = `globalThis.prepare = () => { const { openSync } = require("node:fs");
@@ -118,7 +118,7 @@ t.test("a pattern with too many wildcards excludes everything below its folder",
   t.match(reports, [/has a pattern that is too long or has too many wildcards: \*a\*a/]);
 });
 
-t.test("slow rules are stopped and exclude everything", async (t) => {
+t.test("slow ignore rules are stopped and exclude everything", async (t) => {
   const { path, look } = project(t);
   const name = "a".repeat(250);
   writeFileSync(path("sub", name), "");
@@ -135,7 +135,7 @@ t.test("slow rules are stopped and exclude everything", async (t) => {
   t.ok(user < 1_000_000, `a hundred looks took ${user} microseconds, ${performance.now() - start} ms`);
 });
 
-t.test("too many rules for a path exclude it, and are reported once", async (t) => {
+t.test("too many ignore rules for a path exclude the path, and are reported once", async (t) => {
   const { path } = project(t);
   const deep = path("sub", ...Array<string>(50).fill("a".repeat(40)));
   mkdirSync(deep, { recursive: true });
@@ -188,7 +188,7 @@ t.test("a repaired ignore file applies again, without its old rules", async (t) 
   t.equal(verdict(), "excluded", "by the folder above");
   rmSync(path(".geminiignore"));
   t.equal(verdict(), "shared");
-  // An ignore file may be a link to a file in another place.
+  // An ignore file may be a link to another place.
   rmSync(file);
   writeFileSync(path("rules"), "in\n");
   symlinkSync("../rules", file);

@@ -8,7 +8,7 @@ import { createRules, isExcluded, type Level } from "../../src/sharing/geminiign
 import { fuzz } from "../support/fuzz.ts";
 import { makeDirectory, withEnv } from "../support/sandbox.ts";
 
-/** Ignore files by their folder, relative to the top, which is "". */
+/** Ignore files by folder. Folders are relative to the top folder, which is "". */
 type Files = Record<string, string[]>;
 
 /** Creates a repository in which git checks paths. */
@@ -43,7 +43,7 @@ function repository(t: Test) {
   };
 }
 
-/** Returns the paths that our rules exclude. */
+/** Returns the paths that the plugin's rules exclude. */
 function excluded(files: Files, paths: readonly string[]): string[] {
   const levels = (path: string): Level[] =>
     Object.entries(files)
@@ -154,7 +154,7 @@ t.test("the rules of gitignore(5) apply as in git", async (t) => {
   }
 });
 
-t.test("two stars beside a name are one star, as gitignore(5) says, unlike in git", async (t) => {
+t.test("two stars beside a name count as one star, as in gitignore(5), although git differs", async (t) => {
   const paths = ["ab", "a/b", "axx/b", "a/x/b"];
   t.same(excluded({ "": ["a**/b"] }, paths), ["a/b", "axx/b"]);
 });
@@ -183,9 +183,9 @@ t.test("random rules in random folders give the same verdicts as git", { timeout
       fc.constantFrom("", "", "/"),
     )
     .map(([before, pieces, after]) => before + pieces.join("") + after)
-    // git treats such stars as folders; gitignore(5) and the package treat them as one star.
+    // git treats such stars as folders. gitignore(5) and the package `ignore` treat them as one star.
     .filter((text) => !/[^/*]\*{2,}\/|\*{2,}\\/.test(text))
-    // With core.ignoreCase, git never matches an escaped uppercase letter; our rules treat it like any other letter.
+    // With core.ignoreCase, git never matches an escaped uppercase letter. The plugin's rules ignore the escape.
     .filter((text) => !text.includes("\\A"));
   const folder = fc.constantFrom("", "a", "a/b", "b", "c/a");
   const files = fc.uniqueArray(fc.tuple(folder, fc.array(pattern, { minLength: 1, maxLength: 6 })), {
@@ -198,16 +198,16 @@ t.test("random rules in random folders give the same verdicts as git", { timeout
   const path = fc
     .array(fc.oneof(usual, name), { minLength: 1, maxLength: 5 })
     .map((names) => names.join("/"))
-    // The folders of ignore files exist, and git would recognize them as folders.
+    // These folders exist. git would treat the paths as folders.
     .filter((path) => !["a", "a/b", "b", "c", "c/a"].includes(path));
   const property = fc.property(
     files,
     fc.uniqueArray(path, { minLength: 1, maxLength: 40 }),
     (list, paths) => {
-      // Sorts the outermost folder first.
+      // Sorts outer folders before inner folders.
       const files = Object.fromEntries(list.sort(([one], [other]) => one.length - other.length));
       const [expected, all] = [ignored(files, paths), excluded(files, paths)];
-      // An inner file cannot include anything in a folder that an outer file excludes.
+      // If an outer ignore file excludes a folder, an inner ignore file cannot include files in that folder.
       const takesBack = list.slice(1).some(([, lines]) => lines.some((line) => line.startsWith("!")));
       const found = takesBack ? all.filter((path) => expected.includes(path)) : all;
       if (expected.join("\n") !== found.join("\n"))

@@ -27,11 +27,11 @@ async function save(journal: Journal, values: Record<string, unknown>): Promise<
   await journal.flush();
 }
 
-t.test("of several values for a key, the last one is stored, even if it comes during a write", async (t) => {
+t.test("the last value for a key is stored, even if it arrives during a write", async (t) => {
   const { file, journal } = start(t);
   const slow = {
     toJSON() {
-      const end = performance.now() + 10; // longer than a slice, so that the writing pauses
+      const end = performance.now() + 10; // longer than a slice, so that the write pauses
       while (performance.now() < end);
       setImmediate(() => journal.save("key", "new"));
       return "slow";
@@ -43,7 +43,7 @@ t.test("of several values for a key, the last one is stored, even if it comes du
   t.equal(statSync(file).mode & 0o777, 0o600);
 });
 
-t.test("a removed value is gone, and an empty journal holds no text", async (t) => {
+t.test("a removed value leaves no text in the journal", async (t) => {
   const { file, journal } = start(t);
   await save(journal, { a: "a secret", b: "b" });
   journal.remove("a");
@@ -57,19 +57,19 @@ t.test("a removed value is gone, and an empty journal holds no text", async (t) 
   t.strictSame(await nextOf(file), [1]);
 });
 
-t.test("the space of replaced values is freed, also of those of an earlier host", async (t) => {
+t.test("the space of replaced values is freed, also if an earlier host wrote the values", async (t) => {
   const { file, journal } = start(t);
   const text = "x".repeat(200_000);
   for (let i = 0; i < 30; i += 1) await save(journal, { text: `${text}${i}`, other: i });
   t.ok(statSync(file).size < 2_000_000, `${statSync(file).size} bytes`);
   t.strictSame(await nextOf(file), [`${text}29`, 29]);
-  const next = createJournal(file, createLog()); // has not read the file
+  const next = createJournal(file, createLog()); // has not read the file yet
   for (let i = 0; i < 30; i += 1) await save(next, { text: `${text}${i}` });
   t.ok(statSync(file).size < 2_000_000, `${statSync(file).size} bytes`);
   t.strictSame((await nextOf(file)).sort(), [29, `${text}29`]);
 });
 
-t.test("a line that was not written completely is skipped, and the next host goes on after it", async (t) => {
+t.test("an incomplete line of a journal is skipped, and the next host writes after that line", async (t) => {
   const { file, journal } = start(t);
   await save(journal, { a: 1 });
   appendFileSync(file, '1234567890123\t"a"\t{"c":"d');
@@ -79,7 +79,7 @@ t.test("a line that was not written completely is skipped, and the next host goe
   t.strictSame(await nextOf(file), [1, 2]);
 });
 
-t.test("a journal that somebody removed is created again", async (t) => {
+t.test("a journal that was deleted is created again", async (t) => {
   const { file, journal } = start(t);
   await save(journal, { a: 1 });
   rmSync(join(file, ".."), { recursive: true });
@@ -87,7 +87,7 @@ t.test("a journal that somebody removed is created again", async (t) => {
   t.strictSame(await nextOf(file), [2]);
 });
 
-t.test("values are removed by age and by size, the oldest first", async (t) => {
+t.test("old values of a journal are removed by age and by size, the oldest first", async (t) => {
   const { file, journal } = start(t);
   await save(journal, { a: "1", b: "2", c: "3" });
   writeFileSync(file, readFileSync(file, "utf8").replace(/\d+\t"a"/, '1\t"a"'));
@@ -101,7 +101,7 @@ t.test("values are removed by age and by size, the oldest first", async (t) => {
   t.strictSame(await nextOf(file), ["3"]);
 });
 
-t.test("journals are removed by age and by size, the oldest first", async (t) => {
+t.test("old journals are removed by age and by size, the oldest first", async (t) => {
   const directory = temporary(t);
   const files = ["old", "b", "c", "d", "empty"].map((name) => join(directory, name));
   for (const [hours, file] of [25, 3, 2, 1, 0].map((hours, i) => [hours, files[i] ?? ""] as const)) {

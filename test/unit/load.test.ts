@@ -7,7 +7,7 @@ import { root } from "../support/nvim.ts";
 import { makeDirectory, withEnv } from "../support/sandbox.ts";
 import type { Scope } from "../support/scope.ts";
 
-/** Creates a plugin whose bundle exports the value of `expression` and the name of its build. */
+/** Creates a plugin folder. Its bundle exports the value of `expression` and the name of its build. */
 function makePlugin(t: Scope, build: string, expression: string) {
   const dir = makeDirectory(t);
   cpSync(join(root, "rplugin"), join(dir, "rplugin"), { recursive: true });
@@ -30,18 +30,18 @@ function makePlugin(t: Scope, build: string, expression: string) {
   };
 }
 
-t.test("the bundle is loaded with the cache of its build", async (t) => {
+t.test("the bundle is loaded only with the cache of the same build", async (t) => {
   const plugin = makePlugin(t, "one", '"first"');
   t.same(plugin.load(), { answer: "first", rejected: "no cache" });
   plugin.makeCache();
   t.same(plugin.load(), { answer: "first", rejected: false });
 
-  // V8 would accept the old cache and run the old functions, because the lengths are equal.
+  // The lengths are equal, so V8 would accept the old cache and run the old functions.
   plugin.write("two", '"other"');
   t.same(plugin.load(), { answer: "other", rejected: "no cache" });
 });
 
-t.test("a cache made with other flags is refused", async (t) => {
+t.test("a cache from a Node with other flags is refused", async (t) => {
   const plugin = makePlugin(t, "one", '"first"');
   plugin.makeCache();
   t.same(plugin.load("--stack-size=800"), { answer: "first", rejected: true });

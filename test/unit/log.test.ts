@@ -9,7 +9,7 @@ function place(t: Test): string {
   return join(folder, "state", "bridge.log");
 }
 
-t.test("the log is renamed at its maximum size, also while several processes write", async (t) => {
+t.test("a log of the maximum size is renamed, also while several processes write", async (t) => {
   const file = place(t);
   const logs = [createLog(), createLog()];
   for (const log of logs) log.open(file, "debug");
@@ -20,7 +20,7 @@ t.test("the log is renamed at its maximum size, also while several processes wri
   t.equal(statSync(file).mode & 0o777, 0o600);
 });
 
-t.test("lines that are logged before the path is known come first", async (t) => {
+t.test("lines that are logged before the path is known are written first", async (t) => {
   const file = place(t);
   const log = createLog();
   for (let i = 0; i < 1_000; i++) log.info("early", i);

@@ -10,7 +10,7 @@ const mention = (...references: FileReference[]) => {
   return { shows: found?.shows, sent };
 };
 
-t.test("files and lines are inserted in their order", async (t) => {
+t.test("files and lines are inserted into the prompt in the given order", async (t) => {
   t.same(mention({ path: "/project/src/a.ts", lines: [2, 3] }, { path: "/project/ü(1)/b,c.ts" }), {
     shows: "b,c.ts",
     sent: [
@@ -23,7 +23,7 @@ t.test("files and lines are inserted in their order", async (t) => {
   t.equal(mention({ path: "/other/a.ts" }).shows, "a.ts");
 });
 
-t.test("nothing is inserted if one of the paths would not be read", async (t) => {
+t.test("nothing is inserted if Claude Code could not read one of the paths", async (t) => {
   const plain = { path: "/project/a.ts" };
   for (const name of ["with blank.ts", "a#b.ts", 'a"b.ts', "a.", "a\u00a0b", "a\tb", ""])
     t.same(mention(plain, { path: `/project/${name}` }), { shows: undefined, sent: [] }, name);

@@ -5,7 +5,7 @@ import t from "tap";
 import { Messages } from "../../src/neovim/client.ts";
 import { anyString, fuzz } from "../support/fuzz.ts";
 
-/** Generates all types of msgpack, with lengths around the limits of their formats. */
+/** Generates all types of msgpack. Lengths are near the limits of the formats. */
 const { value } = fc.letrec((tie) => ({
   value: fc.oneof(
     { depthSize: "small", withCrossShrink: true },
@@ -22,7 +22,7 @@ const { value } = fc.letrec((tie) => ({
         .map((length) => new ExtData(5, new Uint8Array(length))),
     ),
     fc.array(tie("value"), { maxLength: 20 }),
-    // The decoder refuses this key in any message.
+    // The decoder refuses this key, even in a valid message.
     fc.dictionary(
       fc.string().filter((key) => key !== "__proto__"),
       tie("value"),
@@ -32,7 +32,7 @@ const { value } = fc.letrec((tie) => ({
   ),
 }));
 
-t.test("complete messages are passed on, however they are split", async (t) => {
+t.test("only complete messages are passed on, however they are split", async (t) => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(value, { minLength: 1, maxLength: 5 }),
@@ -48,7 +48,7 @@ t.test("complete messages are passed on, however they are split", async (t) => {
         for (let i = 1; i < at.length; i += 1) stream.write(bytes.subarray(at[i - 1], at[i]));
         stream.end();
         await once(stream, "end");
-        // Each piece decodes alone: none ends within a message.
+        // Decodes each passed piece alone, because no piece may end within a message.
         const decoded = passed.flatMap((chunk) => [...decodeMulti(chunk)]);
         t.same(decoded.length, values.length);
         t.ok(Buffer.concat(passed).equals(bytes));

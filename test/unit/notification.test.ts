@@ -5,7 +5,7 @@ import { fuzz } from "../support/fuzz.ts";
 
 const text = ({ data }: ReturnType<typeof encode>) => [...data()].map(String).join("");
 
-t.test("a message is the same JSON for texts of any length", (t) => {
+t.test("a text of any length is encoded to the same JSON as by JSON.stringify", (t) => {
   const units = fc.string({
     unit: fc.constantFrom("a", "\n", '"', "\\", "é", "𝄞", "\ud834", "\udd1e", "\0"),
     minLength: 1,
@@ -22,7 +22,7 @@ t.test("a message is the same JSON for texts of any length", (t) => {
   t.end();
 });
 
-t.test("a long text is encoded in pieces, as often as requested", (t) => {
+t.test("a long text is encoded in pieces, each time when the message is sent", (t) => {
   const notification = encode("ide/diffAccepted", { filePath: "/a", content: "x".repeat(1_000_000) });
   t.equal([...notification.data()].length, 1 + Math.ceil(1_000_000 / (128 * 1024)) + 1);
   t.equal(text(notification), text(notification));

@@ -1,4 +1,4 @@
-/** Compares our code with the CLI's own code on each system, by changing the reported platform. */
+/** Compares the plugin with the CLI's own code on each system, by changing the reported platform. */
 import { mkdirSync, symlinkSync } from "node:fs";
 import os from "node:os";
 import { dirname, join } from "node:path";
@@ -14,7 +14,7 @@ import { makeDirectory } from "../support/sandbox.ts";
 
 const PLATFORMS = ["linux", "darwin"] as const;
 
-/** Runs code with another reported platform. */
+/** Runs code with another value of process.platform. */
 async function as<T>(platform: NodeJS.Platform, run: () => T | Promise<T>): Promise<T> {
   const before = Object.getOwnPropertyDescriptor(process, "platform");
   const asked = os.platform;
@@ -56,8 +56,8 @@ t.test("the administrator's directory is known for each system", async (t) => {
   }
 });
 
-t.test("the paths of profiles are expanded for macOS", async (t) => {
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: the profile's own
+t.test("the paths in profiles are expanded for macOS", async (t) => {
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the profile contains this placeholder
   const llxprt = "${LLXPRT_CONFIG_HOME:-{config}/llxprt-code}/settings.json";
   t.equal(
     expand(llxprt, { HOME: "/Users/ada" }, macos),

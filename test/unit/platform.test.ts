@@ -1,4 +1,4 @@
-/** Tests the parsers of system programs with real output of each system, and with the output of this system. */
+/** Tests the parsers for the output of system programs, with real output of each system and of this system. */
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer } from "node:net";
@@ -12,7 +12,7 @@ import * as unix from "../../src/system/unix.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-t.test("only src/system asks for the operating system", async (t) => {
+t.test("only src/system reads the name of the operating system", async (t) => {
   const ASKS = /process\.platform|\bplatform\(\)|\/proc\/|\bhas\("(?:win|mac|wsl|linux|unix)|os_uname/;
   const asking = ["src", "lua", "plugin", "rplugin"].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })

@@ -1,4 +1,4 @@
-/** Tests which processes run a CLI, by their command lines. */
+/** Tests how processes of CLIs are recognized by their command lines. */
 import t from "tap";
 import { GEMINI, profilesOf } from "../../src/profiles/profiles.ts";
 import { processesOf } from "../../src/system/processes.ts";
@@ -21,7 +21,10 @@ const table = parseProcesses(`
 `);
 const pids = (profile: typeof GEMINI) => processesOf(table, profile).map(({ pid }) => pid);
 
-t.test("a CLI is found by its program, its script or its npm package, each once", async (t) => {
-  t.same(pids(GEMINI), [10, 11, 12, 14]);
-  t.same(pids(QWEN), [15]);
-});
+t.test(
+  "a process of a CLI is recognized by its program, script or npm package, and found once",
+  async (t) => {
+    t.same(pids(GEMINI), [10, 11, 12, 14]);
+    t.same(pids(QWEN), [15]);
+  },
+);

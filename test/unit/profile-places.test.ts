@@ -1,4 +1,4 @@
-/** Tests the places of files for CLIs, and obstacles at these places. */
+/** Tests where files for CLIs are written, and obstacles at these places. */
 import {
   chmodSync,
   existsSync,
@@ -61,7 +61,7 @@ t.test("the folder of a CLI may be a link, and must be private", async (t) => {
   t.throws(write, /anyone may rename files in .*dotfiles; set its sticky bit/);
 });
 
-t.test("an obstacle in place of a CLI's folder is reported and does not affect other CLIs", async (t) => {
+t.test("a CLI's folder that cannot be used is reported and does not affect other CLIs", async (t) => {
   const places: [what: string, make: (home: string) => unknown, says: RegExp][] = [
     [
       "a file",
@@ -131,7 +131,7 @@ t.test("a lock file of another editor with the same port is kept", async (t) => 
   }
 });
 
-t.test("QWEN_HOME is used as Qwen Code uses it", async (t) => {
+t.test("QWEN_HOME has the same meaning as in Qwen Code", async (t) => {
   const { home, qwen } = startProfiles(t);
   for (const [value, directory] of [
     ["", join(home, ".qwen/ide")],
@@ -144,7 +144,7 @@ t.test("QWEN_HOME is used as Qwen Code uses it", async (t) => {
   }
 });
 
-t.test("CLIs with the same discovery file share the file of the first", async (t) => {
+t.test("several CLIs with the same path for the discovery file share one file", async (t) => {
   const { home, profiles } = startProfiles(t, [
     { name: "nightly", like: "gemini", cmd: ["gemini-nightly"] },
     { name: "ola", like: "qwen", cmd: ["ola"], directory: "~/.ola/ide" },

@@ -35,7 +35,7 @@ t.test("each CLI gets its discovery file in its own directory and format", async
   }
 });
 
-t.test("the settings of each CLI are read by its own keys", async (t) => {
+t.test("the settings of each CLI are read with the keys of that CLI", async (t) => {
   const { home, find } = startProfiles(t, [
     { name: "ola", like: "qwen", cmd: ["ola"], directory: "~/.ola/ide", env: "OLA_CODE_IDE_" },
     { name: "nightly", like: "llxprt", cmd: ["nightly"], settings: "~/.nightly/config.json" },
@@ -100,7 +100,7 @@ t.test("a directory with a colon is announced only to CLIs that support it", asy
   t.ok(unset.includes("QWEN_CODE_IDE_SERVER_STDIO_ARGS"));
 });
 
-t.test("only files of a dead Neovim are removed", async (t) => {
+t.test("only lock files of a dead Neovim are removed", async (t) => {
   const { home, qwen } = startProfiles(t);
   const directory = join(home, ".qwen/ide");
   mkdirSync(directory, { recursive: true });
@@ -119,14 +119,14 @@ t.test("only files of a dead Neovim are removed", async (t) => {
     writeFileSync(join(directory, name), JSON.stringify(content));
     utimesSync(join(directory, name), old, old);
   }
-  // The process started after the file was written, so that it only reuses the id. With a new date, the file counts as
-  // alive.
+  // The process was started after the file was written, so the process has only reused the id. With a new date, the
+  // file would count as the file of a running editor.
   utimesSync(join(directory, "2.lock"), new Date(), new Date());
   await cleanUpDiscovery(qwen);
   t.same(readdirSync(directory).sort(), ["2.lock", "3.lock", "4.lock.bak", "5.lock"]);
 });
 
-t.test("the name of a discovery file is parsed as it was written", async (t) => {
+t.test("parsing the name of a discovery file is the reverse of formatting it", async (t) => {
   const { find, qwen } = startProfiles(t);
   t.same(readFileName(find("gemini"), "gemini-ide-server-1-22.json"), { pid: 1, port: 22 });
   t.match(readFileName(qwen, "22.lock"), { port: 22 });

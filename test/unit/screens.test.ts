@@ -1,7 +1,7 @@
 import t from "tap";
 import { DRAWINGS, read, recognize } from "../../src/prompt/screens.ts";
 
-/** Returns the end of a screen of Gemini CLI 0.61.0, from the rule to the footer. */
+/** Returns the end of a screen of Gemini CLI 0.61.0, from the line above the prompt to the footer. */
 const gemini = (prompt: string, above = "✦ Hi there.\n\n") =>
   `${above}────────────────────────
  Shift+Tab to accept edits
@@ -23,7 +23,7 @@ const QUESTION = `╭───────────────────�
 ╰──────────────────────╯
 `;
 
-/** The end of a screen of Qwen Code 0.24.4. */
+/** Returns the end of a screen of Qwen Code 0.24.4. */
 const qwen = (prompt: string, below = "  ➜ workspace · m\n  ⏸ Ask permissions (shift + tab to cycle)\n") =>
   `  > hi
 
@@ -34,7 +34,7 @@ ${prompt}
 ────────────────────────
 ${below}`;
 
-/** The end of a screen of Claude Code 2.1.330. */
+/** Returns the end of a screen of Claude Code 2.1.330. */
 const claude = (prompt: string, below = "  ? for shortcuts · ← for agents              ● high · /effort\n") =>
   `❯ hi
 
@@ -49,7 +49,7 @@ ${below}`;
 
 const EMPTY = " >   Type your message or @path/to/file";
 
-/** Screens as these programs draw them, with the expected reading. */
+/** Screens of these programs, and the expected states. */
 const screens: [
   program: keyof typeof DRAWINGS,
   what: string,
@@ -134,7 +134,7 @@ const screens: [
   ],
 ];
 
-t.test("states and texts are read from the screens of CLIs", async (t) => {
+t.test("the state of the prompt and its text are read from the screens of CLIs", async (t) => {
   for (const [program, what, screen, state, text = "", height] of screens) {
     const reading = read(screen.split("\n"), DRAWINGS[program]);
     t.same(reading, { state, text, ...(height && { height }) }, `${program}: ${what}`);

@@ -17,22 +17,25 @@ const env = { HOME: home, GEMINI_CLI_SYSTEM_SETTINGS_PATH: join(base, "none/sett
 
 const ideMode = (cwd: string) => setting(readSettings(GEMINI, env, cwd), "ide.enabled", z.boolean());
 
-t.test("the workspace's settings win over the user's, unless they are the same file", async (t) => {
-  writeFiles(base, {
-    "home/.gemini/settings.json":
-      '{ // by hand\n "ide": { "enabled": true /* "enabled": false */ }, "url": "http://x" }',
-    "project/.gemini/settings.json": '{ "ide": { "enabled": "wrong" } }',
-  });
-  t.same(
-    ideMode(project),
-    { value: true, path: join(home, ".gemini/settings.json") },
-    "a wrong value is none",
-  );
-  writeFiles(project, { ".gemini/settings.json": '{ "ide": { "enabled": false } }' });
-  t.same(ideMode(project), { value: false, path: join(project, ".gemini/settings.json") });
-  t.match(ideMode(home), { value: true });
-  t.equal(readSettings(GEMINI, env, home).length, 3, "the user's own is read once");
-});
+t.test(
+  "the workspace's settings take precedence over the user's settings, unless both are the same file",
+  async (t) => {
+    writeFiles(base, {
+      "home/.gemini/settings.json":
+        '{ // by hand\n "ide": { "enabled": true /* "enabled": false */ }, "url": "http://x" }',
+      "project/.gemini/settings.json": '{ "ide": { "enabled": "wrong" } }',
+    });
+    t.same(
+      ideMode(project),
+      { value: true, path: join(home, ".gemini/settings.json") },
+      "a wrong value is none",
+    );
+    writeFiles(project, { ".gemini/settings.json": '{ "ide": { "enabled": false } }' });
+    t.same(ideMode(project), { value: false, path: join(project, ".gemini/settings.json") });
+    t.match(ideMode(home), { value: true });
+    t.equal(readSettings(GEMINI, env, home).length, 3, "the user's own is read once");
+  },
+);
 
 t.test("a system file is used only if nobody but root can change it", async (t) => {
   writeFiles(base, { "mine.json": "{}" });

@@ -1,4 +1,4 @@
-/** Tests git commands of an agent, and changes that only seem to be made by a command. */
+/** Tests git commands of an agent, and changes that a command only seems to have made. */
 import { existsSync, lstatSync, readlinkSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -20,7 +20,7 @@ async function undoAll(host: ChangesHost): Promise<void> {
   for (const path of [...host.shown.keys()]) await host.undo(path.slice(host.directory.length + 1));
 }
 
-/** Creates a repository with a branch `other`. Its files are clearly older than the changes of a command. */
+/** Creates a repository with a branch `other`. The files are clearly older than the changes of a command. */
 async function start(t: Test): Promise<ChangesHost> {
   const host = new ChangesHost(t);
   for (const name of ["a.txt", "b.txt", "c.txt"]) host.write(name, `${name}\none\r\n`);
@@ -50,7 +50,7 @@ t.test("a checkout of another commit by the agent is listed", async (t) => {
   t.strictSame(host.messages(), []);
 });
 
-t.test("a commit by the agent, and undoing it, are listed", async (t) => {
+t.test("a commit by the agent is listed, and so is the removal of the commit", async (t) => {
   const host = await start(t);
   host.write("c.txt", "mine\n");
   await run(host, "echo two >> a.txt; echo new > new.txt; git add -A; git commit -qm wip");
@@ -81,7 +81,7 @@ t.test("the files of a first commit are listed", async (t) => {
   t.strictSame(listed(host), ["new.txt added +1 -0"]);
 });
 
-t.test("files that only became visible to Git are not deleted by undo", async (t) => {
+t.test("undo does not delete files that were ignored by Git before the command", async (t) => {
   const host = await start(t);
   await run(host, "echo state > .gitignore; git rm -q --cached a.txt");
   t.strictSame(listed(host), [".gitignore modified +0 -1"]);
@@ -120,7 +120,7 @@ t.test("renamed files and folders are listed and undone", async (t) => {
   t.strictSame(host.messages(), []);
 });
 
-t.test("a folder in the place of a file, and a file in that of a folder, are undone", async (t) => {
+t.test("replacing a file by a folder, or a folder by a file, is undone", async (t) => {
   const host = await start(t);
   sh(host, "mkdir dir; echo deep > dir/deep.txt; git add dir; git commit -qm dir");
   await delay(50);
@@ -135,7 +135,7 @@ t.test("a folder in the place of a file, and a file in that of a folder, are und
   t.equal(sh(host, "cat a.txt dir/deep.txt"), files);
 });
 
-/** Creates a submodule, a repository that Git does not track, and a linked work tree, with a file in each. */
+/** Creates a submodule, an untracked repository, and a linked work tree. Each contains one file. */
 async function startNested(t: Test): Promise<ChangesHost> {
   const host = await start(t);
   const repository = "git init -q; echo one > a.txt; git add a.txt; git commit -qm first";
@@ -174,7 +174,7 @@ t.test("files of repositories inside the work tree are listed and undone", async
   await isNestedUndone(host, t);
 });
 
-t.test("they are also found by the next host", async (t) => {
+t.test("files of repositories inside the work tree are also found by the next host", async (t) => {
   const first = await startNested(t);
   const tool = { kind: "shell", name: "run_shell_command", command: "make" } as const;
   await first.tell({ kind: "tool_starting", tool });
@@ -185,7 +185,7 @@ t.test("they are also found by the next host", async (t) => {
   await isNestedUndone(host, t);
 });
 
-t.test("a repository that cannot be read is reported, and so are too many", async (t) => {
+t.test("an unreadable repository and too many repositories are reported", async (t) => {
   const host = await startNested(t);
   sh(host, "echo 'gitdir: nowhere' > module/.git");
   await run(host, "echo two >> module/a.txt; echo two >> linked/a.txt");

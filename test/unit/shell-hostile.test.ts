@@ -1,4 +1,4 @@
-/** Tests hostile repositories, whose configuration makes Git run programs or read other places. */
+/** Tests hostile repositories, whose configuration makes Git run programs or read other directories. */
 import { appendFileSync, chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -7,7 +7,7 @@ import { ChangesHost } from "../support/changes.ts";
 import { makeDirectory } from "../support/sandbox.ts";
 import { fetching, run, SETUP, sh } from "../support/shell.ts";
 
-/** Creates a repository with a program that records that it ran. Like a filter, the program copies its input. */
+/** Creates a repository, and a program that records that it ran. The program copies its input, as a filter does. */
 function trapped(t: Test, copy = "cat"): { host: ChangesHost; script: string; isTrapped: () => boolean } {
   const host = new ChangesHost(t);
   const outside = makeDirectory(t);
@@ -17,7 +17,7 @@ function trapped(t: Test, copy = "cat"): { host: ChangesHost; script: string; is
   return { host, script, isTrapped: () => existsSync(join(outside, "trapped")) };
 }
 
-t.test("no filter runs, whatever its name", async (t) => {
+t.test("no Git filter runs, whatever its name", async (t) => {
   for (const name of ["\xff", "evil", 'a"b', "x.clean"]) {
     const { host, script, isTrapped } = trapped(t);
     host.write(".gitattributes", Buffer.from(`* filter=${name}\n`, "latin1"));
@@ -35,26 +35,23 @@ t.test("no filter runs, whatever its name", async (t) => {
   }
 });
 
-t.test(
-  "a file that looks unchanged, and was written after the index, is not shown to Git either",
-  async (t) => {
-    const { host, script, isTrapped } = trapped(t);
-    host.write(".gitattributes", "*.txt filter=evil\n");
-    host.write("a.txt", "one\n");
-    sh(host, `touch -d '2099-01-01' a.txt; ${SETUP}`);
-    sh(
-      host,
-      `git config filter.evil.clean ${script}; git config core.trustctime false; git config core.checkStat minimal`,
-    );
-    await run(host, "ls");
-    t.notOk(isTrapped());
-    sh(host, "git status 2>/dev/null || :");
-    t.ok(isTrapped(), "git by itself would run it");
-  },
-);
+t.test("Git does not read a file that looks unchanged but was written after the index", async (t) => {
+  const { host, script, isTrapped } = trapped(t);
+  host.write(".gitattributes", "*.txt filter=evil\n");
+  host.write("a.txt", "one\n");
+  sh(host, `touch -d '2099-01-01' a.txt; ${SETUP}`);
+  sh(
+    host,
+    `git config filter.evil.clean ${script}; git config core.trustctime false; git config core.checkStat minimal`,
+  );
+  await run(host, "ls");
+  t.notOk(isTrapped());
+  sh(host, "git status 2>/dev/null || :");
+  t.ok(isTrapped(), "git by itself would run it");
+});
 
 t.test(
-  "a work tree elsewhere is ignored, and files outside the open directories are not changed",
+  "a configured work tree outside the open directories is ignored, and its files are not changed",
   async (t) => {
     const outside = makeDirectory(t);
     writeFileSync(join(outside, "victim.txt"), "one\n");
@@ -79,7 +76,7 @@ t.test(
   },
 );
 
-t.test("variables of Git that Neovim has do not lead to another repository", async (t) => {
+t.test("Git variables in Neovim's environment do not lead to another repository", async (t) => {
   const other = makeDirectory(t);
   const host = new ChangesHost(t);
   for (const directory of [host.directory, other]) {
@@ -115,7 +112,7 @@ t.test("a .git file that names another repository leads to none of its files", a
   t.equal(String(host.read("a.txt")), "mine\n");
 });
 
-t.test("an object that is missing is not fetched", async (t) => {
+t.test("a missing object of a repository is not fetched", async (t) => {
   const { host, script, isTrapped } = trapped(t, "");
   sh(host, fetching(script, "file"));
   await delay(50);
@@ -125,7 +122,7 @@ t.test("an object that is missing is not fetched", async (t) => {
   t.ok(isTrapped(), "git by itself would run the program");
 });
 
-t.test("an object that the repository has replaced does not count as the earlier bytes", async (t) => {
+t.test("undo does not use an object that the repository has replaced (git replace)", async (t) => {
   const host = new ChangesHost(t);
   for (const name of ["same.txt", "other.txt", "plain.txt"]) host.write(name, `${name}\n`);
   await delay(50);
@@ -143,7 +140,7 @@ t.test("an object that the repository has replaced does not count as the earlier
   t.equal(String(host.read("plain.txt")), "plain.txt\n");
 });
 
-t.test("an index that is a pipe is not read", async (t) => {
+t.test("a Git index that is a pipe is not read", async (t) => {
   const host = new ChangesHost(t);
   host.write("a.txt", "one\n");
   sh(host, `${SETUP}; rm .git/index; mkfifo .git/index`);
@@ -156,7 +153,7 @@ t.test("an index that is a pipe is not read", async (t) => {
   ]);
 });
 
-t.test("a link in place of a folder is not followed", async (t) => {
+t.test("a link that has replaced a folder is not followed", async (t) => {
   const outside = makeDirectory(t);
   writeFileSync(join(outside, "a.txt"), "a secret\n");
   const host = new ChangesHost(t);
@@ -171,26 +168,29 @@ t.test("a link in place of a folder is not followed", async (t) => {
   t.equal(host.change("folder/a.txt"), undefined);
 });
 
-t.test("files of a folder that a command replaces by a link are gone, and come back", async (t) => {
-  const outside = makeDirectory(t);
-  for (const name of ["a.txt", "b.txt"]) writeFileSync(join(outside, name), "a secret\n");
-  const host = new ChangesHost(t);
-  mkdirSync(host.path("folder"));
-  host.write("folder/a.txt", "one\n");
-  await delay(50);
-  sh(host, SETUP);
-  host.write("folder/b.txt", "mine\n");
-  await run(host, `rm -r folder; ln -s ${outside} folder`);
-  await host.changes.handlers.changes_refresh({});
-  for (const name of ["a.txt", "b.txt"])
-    t.match(host.change(`folder/${name}`), { status: "deleted", removed: 1, fixed: undefined }, name);
-  const files = [...host.shown.keys()].map((path) => ({ path }));
-  t.equal(files.length, 3);
-  t.notMatch(host.kept().join(), /a secret/);
-  await host.changes.handlers.changes_undo({ files, unsaved: [] });
-  await host.settle();
-  t.strictSame(host.messages(), []);
-  t.equal(host.shown.size, 0);
-  t.equal(sh(host, "cat folder/*"), "one\nmine\n");
-  t.equal(sh(host, `cat ${outside}/*`), "a secret\na secret\n");
-});
+t.test(
+  "files of a folder that a command replaces by a link are listed as deleted, and undo restores the files",
+  async (t) => {
+    const outside = makeDirectory(t);
+    for (const name of ["a.txt", "b.txt"]) writeFileSync(join(outside, name), "a secret\n");
+    const host = new ChangesHost(t);
+    mkdirSync(host.path("folder"));
+    host.write("folder/a.txt", "one\n");
+    await delay(50);
+    sh(host, SETUP);
+    host.write("folder/b.txt", "mine\n");
+    await run(host, `rm -r folder; ln -s ${outside} folder`);
+    await host.changes.handlers.changes_refresh({});
+    for (const name of ["a.txt", "b.txt"])
+      t.match(host.change(`folder/${name}`), { status: "deleted", removed: 1, fixed: undefined }, name);
+    const files = [...host.shown.keys()].map((path) => ({ path }));
+    t.equal(files.length, 3);
+    t.notMatch(host.kept().join(), /a secret/);
+    await host.changes.handlers.changes_undo({ files, unsaved: [] });
+    await host.settle();
+    t.strictSame(host.messages(), []);
+    t.equal(host.shown.size, 0);
+    t.equal(sh(host, "cat folder/*"), "one\nmine\n");
+    t.equal(sh(host, `cat ${outside}/*`), "a secret\na secret\n");
+  },
+);

@@ -1,4 +1,6 @@
-/** Tests that changes of shell commands are found in any Git work tree, without writing there or running programs. */
+/**
+ * Tests that changes of shell commands are found in any Git work tree. Nothing is written there, and no program runs.
+ */
 import {
   chmodSync,
   existsSync,
@@ -15,7 +17,7 @@ import { ChangesHost } from "../support/changes.ts";
 import { run, SETUP, sh } from "../support/shell.ts";
 import { temporary } from "../support/temporary.ts";
 
-t.test("in a work tree every file that a command changes is found, with its bytes from before", async (t) => {
+t.test("in a work tree, each file that a command changes is found with its earlier bytes", async (t) => {
   const host = new ChangesHost(t);
   for (const name of ["clean.txt", "gone.sh", "dirty.txt", "staged.txt", "odd \n:name*.txt"])
     host.write(name, "one\ntwo\ncaf\xe9\n");
@@ -67,7 +69,7 @@ t.test("in a work tree every file that a command changes is found, with its byte
   t.notOk(existsSync(host.path("deep/er/new.txt")));
 });
 
-t.test("bytes that Git converts are not guessed", async (t) => {
+t.test("the earlier bytes of a file that Git converts are not guessed", async (t) => {
   const host = new ChangesHost(t);
   host.write(".gitattributes", "*.txt text=auto\n*.id ident\n*.utf16 working-tree-encoding=UTF-16LE\n");
   host.write("crlf.txt", "one\r\ntwo\r\n");
@@ -75,7 +77,7 @@ t.test("bytes that Git converts are not guessed", async (t) => {
   host.write("a.id", "$Id$\n");
   host.write("a.utf16", Buffer.from("one\n", "utf16le"));
   host.write("attribute.txt", "x\n");
-  await delay(50); // files written together with the index may have been written after it
+  await delay(50); // otherwise the files might count as newer than the index
   sh(host, SETUP);
   await run(host, "for f in *.txt *.id *.utf16; do echo more >> $f; done");
   for (const name of ["crlf.txt", "a.id", "a.utf16"]) {
@@ -88,7 +90,7 @@ t.test("bytes that Git converts are not guessed", async (t) => {
   t.equal(String(host.read("lf.txt")), "one\ntwo\n");
 });
 
-t.test("a repository runs no program, whatever it configures", async (t) => {
+t.test("a repository runs no program, whatever its configuration says", async (t) => {
   const host = new ChangesHost(t);
   host.write(".gitattributes", "*.txt filter=evil diff=evil\n");
   host.write("a.txt", "one\n");
@@ -114,7 +116,7 @@ t.test("a repository runs no program, whatever it configures", async (t) => {
   t.match(readFileSync(host.path(".git/config"), "utf8"), /trap/);
 });
 
-t.test("outside a work tree every file of the open directories is compared", async (t) => {
+t.test("outside a work tree, each file of the open directories is compared", async (t) => {
   const elsewhere = temporary(t);
   const host = new ChangesHost(t);
   host.write("a.txt", "one\n");
@@ -152,7 +154,7 @@ t.test("outside a work tree every file of the open directories is compared", asy
   t.strictSame(host.messages().length, 2, "only these two cannot be undone");
 });
 
-t.test("read-only files that a command changes come back with their bytes and mode", async (t) => {
+t.test("read-only files that a command changes are restored with their bytes and mode", async (t) => {
   for (const command of ["sed -i s/one/two/ a.txt", "chmod 644 a.txt; echo two >> a.txt"]) {
     const host = new ChangesHost(t);
     host.write("a.txt", "one\n", 0o444);
@@ -178,7 +180,7 @@ t.test("a directory with too many files is reported in one sentence", async (t) 
   ]);
 });
 
-/** Number of files that one command moves. */
+/** Number of files that the command moves. */
 const MANY = 600;
 
 async function movesAll(t: Test, prepare: (host: ChangesHost) => Promise<void>): Promise<void> {
@@ -206,7 +208,7 @@ async function movesAll(t: Test, prepare: (host: ChangesHost) => Promise<void>):
 
 t.test("in a Git work tree 600 moved files are 1,200 changes that can be undone", (t) =>
   movesAll(t, async (host) => {
-    await delay(50); // files written together with the index may have been written after it
+    await delay(50); // otherwise the files might count as newer than the index
     sh(host, SETUP);
   }),
 );

@@ -1,4 +1,4 @@
-/** Tests the default settings for CLIs of ordinary users. For root, see test/root/system-defaults.test.ts. */
+/** Tests the default settings for CLIs of ordinary users. test/root/system-defaults.test.ts tests those of root. */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { isFileAndDirectorySecureSync } from "@google/gemini-cli-core/dist/src/utils/security.js";
@@ -10,17 +10,20 @@ import { makeDirectory, writeFiles } from "../support/sandbox.ts";
 
 const CONNECT = { ide: { enabled: true, hasSeenNudge: true } };
 
-t.test("the file of an ordinary user is not written, because the CLI accepts only root's", (t) => {
-  const home = makeDirectory(t);
-  const written = writeSystemDefaults(GEMINI, join(home, "state"), [CONNECT], {});
-  t.match(written, { path: undefined, obstacle: /does not belong to root/ });
-  t.same(readdirSync(join(home, "state")), []);
-  writeFiles(home, { "probe.json": "{}" });
-  t.notOk(isFileAndDirectorySecureSync(join(home, "probe.json")).secure, "the CLI agrees");
-  t.end();
-});
+t.test(
+  "no default settings are written for an ordinary user, because the CLI accepts only files of root",
+  (t) => {
+    const home = makeDirectory(t);
+    const written = writeSystemDefaults(GEMINI, join(home, "state"), [CONNECT], {});
+    t.match(written, { path: undefined, obstacle: /does not belong to root/ });
+    t.same(readdirSync(join(home, "state")), []);
+    writeFiles(home, { "probe.json": "{}" });
+    t.notOk(isFileAndDirectorySecureSync(join(home, "probe.json")).secure, "the CLI agrees");
+    t.end();
+  },
+);
 
-t.test("without bash, no hooks are set", (t) => {
+t.test("without bash, the default settings contain no hooks", (t) => {
   const profile = { like: "gemini", env: "GEMINI_CLI_IDE_" } as const;
   const hooks = () =>
     defaultSettings(profile, "/extension/hooks/hook.sh", false).filter((part) => "hooks" in part);

@@ -1,4 +1,4 @@
-/** Tests what tools for the model answer and edit: formats, files that may be named, reviews, and cancelled calls. */
+/** Tests the answers and edits of the tools for the model: formats, permitted files, reviews, and cancelled calls. */
 import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -29,7 +29,7 @@ t.test("lists are formatted for a model", async (t) => {
   t.same(cutOff(2, 5, "name a path"), ["(2 of 5 shown; name a path)"]);
 });
 
-t.test("an entry is one line, and not longer than requested", async () => {
+t.test("an entry of a list is one line, and not longer than requested", async () => {
   fc.assert(
     fc.property(anyString(), fc.integer({ min: 1, max: 50 }), (text, units) => {
       const line = oneLine(text, units);
@@ -40,7 +40,7 @@ t.test("an entry is one line, and not longer than requested", async () => {
   );
 });
 
-t.test("a symbol is found as a word, or not at all", async (t) => {
+t.test("a symbol is found only as a whole word", async (t) => {
   t.equal(findSymbol("const names = name;", "name"), 14);
   t.equal(findSymbol("greeting.greet()", "greeting.greet"), 9);
   t.equal(findSymbol("a.b?.[c]", "[c]"), 6);
@@ -59,7 +59,7 @@ t.test("a symbol is found as a word, or not at all", async (t) => {
   );
 });
 
-t.test("positions are converted in every encoding", async (t) => {
+t.test("positions are converted from every encoding of a language server", async (t) => {
   t.equal(encode("é𝄞x", 3, "utf-8"), 6);
   t.equal(encode("é𝄞x", 3, "utf-32"), 2);
   fc.assert(
@@ -98,7 +98,7 @@ t.test("invalid answers of a language server are dropped", async (t) => {
   );
 });
 
-t.test("no name gives access to files outside the open directories or to excluded files", async (t) => {
+t.test("no file name gives access to files outside the open directories or to excluded files", async (t) => {
   const base = temporary(t);
   const root = join(base, "work");
   const second = join(base, "second");
@@ -181,7 +181,7 @@ function review(propose: () => Promise<"accepted">, patience?: number) {
 }
 
 t.test("reviews stay open if the user takes longer than the client waits", async (t) => {
-  // Keeps the process alive, as connections do in a host.
+  // Keeps this process alive, as connections keep a host alive.
   const connection = setInterval(() => {}, 60_000);
   t.teardown(() => clearInterval(connection));
   const { text, structured } = await review(() => new Promise(() => {}), 1);
@@ -203,7 +203,7 @@ const FILES = ["/w/a.js", "/w/b.js"].map((path) => ({
   edits: [{ range: { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } }, newText: "x" }],
 }));
 
-/** Applies edits to two files, and aborts the call when `abortsAt` is asked for this file. */
+/** Applies edits to two files. Aborts the call when the question `abortsAt` is asked for the file `path`. */
 async function apply(abortsAt: QuestionName, path: string) {
   const controller = new AbortController();
   const { signal } = controller;
@@ -244,18 +244,18 @@ async function apply(abortsAt: QuestionName, path: string) {
   return { outcome, written, finished };
 }
 
-t.test("edits that are cancelled before they begin are not made", async (t) => {
+t.test("edits of a call that was cancelled before the first edit are not made", async (t) => {
   t.match(await apply("preview_edits", ""), { outcome: "AbortError", written: [], finished: [] });
 });
 
-t.test("a buffer that Neovim edits after the cancellation is restored", async (t) => {
+t.test("a buffer that was edited after the cancellation of the call is restored", async (t) => {
   const { outcome, written, finished } = await apply("apply_edit", "/w/a.js");
   t.equal(outcome, "AbortError");
   t.same(written, []);
   t.same(finished, [{ path: "/w/a.js", tick: 1, written: false }]);
 });
 
-t.test("each edit has an agent of its own, which ends with the host", async (t) => {
+t.test("each edit by a tool belongs to its own agent, which ends with the host", async (t) => {
   const agents: Agent[] = [];
   const following = {
     listener: async ({ agent }: AgentEvent) => void agents.push(agent),

@@ -1,4 +1,4 @@
-/** Tests random turns of two agents and edits of the user: no byte of the user is lost, and undo is exact. */
+/** Tests random turns of two agents with edits of the user. No byte of the user may be lost, and undo must be exact. */
 import fc from "fast-check";
 import t from "tap";
 import { deadline, fuzz } from "../support/fuzz.ts";
@@ -8,7 +8,7 @@ import { Turns } from "../support/turns.ts";
 
 for (const isGit of [true, false])
   t.test(
-    `${isGit ? "in" : "outside"} a Git work tree, undo restores exactly the user's text`,
+    `${isGit ? "in" : "outside"} a Git work tree, undo restores the user's text exactly`,
     { timeout: 3_600_000 },
     async (t) => {
       const isOver = deadline(9_000);

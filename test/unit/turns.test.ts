@@ -63,7 +63,7 @@ t.test("a turn starts and ends", async (t) => {
   );
 });
 
-t.test("a turn whose end was missed is ended by the next", async (t) => {
+t.test("the start of a turn ends an earlier turn whose end was not reported", async (t) => {
   const { turns, handle, kinds, activity } = start();
   t.same(handle("turn_started", "permission_asked", "turn_started"), [
     "started",
@@ -84,7 +84,7 @@ t.test("a turn whose end was missed is ended by the next", async (t) => {
   t.same(kinds(), []);
 });
 
-t.test("a turn whose start was missed is counted", async (t) => {
+t.test("a turn whose start was not reported is counted", async (t) => {
   const { handle, activity } = start();
   t.same(handle("tool_starting"), ["started"]);
   t.same(handle("turn_ended"), ["ended"]);
@@ -92,7 +92,7 @@ t.test("a turn whose start was missed is counted", async (t) => {
   t.equal(activity(), "waiting");
 });
 
-t.test("turns of agents are separate, and old agents are dropped", async (t) => {
+t.test("turns of different agents are separate, and old agents are dropped", async (t) => {
   const { turns, changes } = start();
   turns.handle(event("turn_started", agent("1", "qwen")));
   turns.handle(event("turn_started"));
@@ -127,7 +127,7 @@ t.test("any order of hooks gives a consistent activity", async (t) => {
       const turns = createTurns(({ kind, agent: { session } }) => {
         const before = told.get(session);
         const isActive = before !== undefined && before !== "ended";
-        // A turn begins and ends once, and only a waiting turn is resumed.
+        // A turn starts and ends only once. Only a waiting turn can be resumed.
         if ((kind === "started") === isActive) throw new Error(`${before} and then ${kind}`);
         if (kind === "resumed" && before !== "waiting") throw new Error(`${before} and then resumed`);
         told.set(session, kind);
@@ -137,7 +137,7 @@ t.test("any order of hooks gives a consistent activity", async (t) => {
         else if (step === "allowed") turns.allowed(agent(session));
         else turns.handle(event(step, agent(session)));
         const active = turns.active().find((turn) => turn.agent.session === session);
-        // The reported changes determine the activity.
+        // The reported changes determine the expected activity.
         const expected = { started: "working", resumed: "working", waiting: "waiting", ended: undefined };
         if (active?.activity !== expected[told.get(session) ?? "ended"]) return false;
         if (step === "turn_ended" || step === "session_ended" || step === "over") {

@@ -1,4 +1,4 @@
-/** Tests the writing of the user's files: preserved metadata, and unchanged files after failures. */
+/** Tests how files of the user are written: metadata is preserved, and files are unchanged after failures. */
 import { execFileSync } from "node:child_process";
 import {
   chmodSync,
@@ -27,7 +27,7 @@ function start(t: Test) {
   return { path, temporaryFiles, notes: join(directory, "drafts"), files: createUserFiles(temporaryFiles) };
 }
 
-/** Sets an extended attribute, if the file system supports these. */
+/** Sets an extended attribute. Returns false if the file system does not support extended attributes. */
 function setAttribute(path: string): boolean {
   const script = "import os,sys; os.setxattr(sys.argv[1], 'user.note', b'mine')";
   try {
@@ -43,7 +43,7 @@ function attribute(path: string): string {
   return execFileSync("python3", ["-c", script, path], { encoding: "utf8" });
 }
 
-t.test("a file that is too long to be kept is compared by its bytes", async (t) => {
+t.test("a file that is too long to be stored is compared byte by byte", async (t) => {
   const { path, files } = start(t);
   const before = `${"x".repeat(MAX_FILE_BYTES)}\n`;
   const expected = { kind: "known", text: before, version: "in its buffer" } as const;
@@ -55,7 +55,7 @@ t.test("a file that is too long to be kept is compared by its bytes", async (t) 
 });
 
 t.test(
-  "a file that is written keeps mode, attributes and names, and one of both texts is always there",
+  "a written file keeps its mode, attributes and names, and always contains the old or the new text",
   async (t) => {
     const { path, files, notes } = start(t);
     writeFileSync(path("a.txt"), "one\n");
@@ -79,7 +79,7 @@ t.test(
   },
 );
 
-t.test("a read-only file is written only if this is wanted, and stays read-only", async (t) => {
+t.test("a read-only file is written only on request, and stays read-only", async (t) => {
   const { path, files } = start(t);
   const wanted = { text: "two\n", mayBeReadOnly: true };
   for (const isLinked of [false, true]) {
@@ -109,7 +109,7 @@ t.test("a read-only file in a read-only folder is written in place", async (t) =
   t.match(statSync(path("a.txt")), { mode: 0o100444, ...(process.getuid?.() !== 0 && { ino }) });
 });
 
-t.test("files are created with the wanted mode, and removed", async (t) => {
+t.test("files are created with the requested mode, and removed", async (t) => {
   const { path, files } = start(t);
   const { uid, gid } = statSync(path(""));
   const made = await files.replace(path("deep/er/a.txt"), ABSENT, {
@@ -127,7 +127,7 @@ t.test("files are created with the wanted mode, and removed", async (t) => {
   t.strictSame(readdirSync(path("")), ["deep"]);
 });
 
-t.test("a file that is not as expected is not changed", async (t) => {
+t.test("a file that differs from the expected text is not changed", async (t) => {
   const { path, files } = start(t);
   writeFileSync(path("a.txt"), "one\n");
   const seen = await readState(path("a.txt"));
@@ -178,7 +178,7 @@ t.test("a full disk loses no bytes", async (t) => {
   t.strictSame(readdirSync(path("")).sort(), ["a.txt", "one-name.txt", "two-names.txt"]);
 });
 
-t.test("a later host removes the temporary file of a crash, and nothing else", async (t) => {
+t.test("a later host removes the temporary file of a crashed host, and no other file", async (t) => {
   const { path, notes, temporaryFiles } = start(t);
   const gone = Number(execFileSync("sh", ["-c", "echo $$"], { encoding: "utf8" }));
   const [left, mine] = [temporaryPathFor(path("a.txt")), temporaryPathFor(path("b.txt"))];

@@ -11,7 +11,7 @@ local M = {}
 ---@field args string[] Default arguments of `:Gemini`. Left out if the user's arguments set the same option.
 ---@field package string Name of the npm package.
 ---@field settings { files: string[], folder: string } The CLI's settings files, and the folder that contains them.
----@field gate? string How a hook makes the CLI ask before an edit. nil if `:GeminiGate` does not support the CLI.
+---@field gate? string Method of a hook to make the CLI ask before an edit. nil if the CLI cannot be gated.
 ---@field socket? { client: string } Client name that the CLI reports. Only for CLIs that connect by WebSocket.
 ---@field byProcess? table<string, string> Variables that make the CLI find its editor if its parent is not a shell.
 
@@ -78,8 +78,8 @@ local FIELDS = {
   },
 }
 
---- Returns the reason why a CLI in the option is invalid, or nil. The reason continues a sentence that begins with the
---- CLI's name.
+--- Returns the reason why an entry of the option `clis` is invalid, or nil. The reason continues a sentence that begins
+--- with the CLI's name.
 ---@param name string
 ---@param cli any
 ---@return string?
@@ -114,7 +114,7 @@ function M.check(value)
   return type(value) == "table" and (not vim.islist(value) or #value == 0)
 end
 
---- Separates valid from invalid CLIs in the option.
+--- Separates valid from invalid entries of the option `clis`.
 ---@param value table<any, any>
 ---@return table<string, false|table> good
 ---@return string[] problems One sentence for each invalid CLI.

@@ -6,7 +6,7 @@ local tools_option = require("gemini-bridge.config.tools_option")
 local a, any, integer, one_of = checks.a, checks.any, checks.integer, checks.one_of
 
 ---@class gemini_bridge.Option
----@field [1] string Dotted name.
+---@field [1] string Name with dots, such as `diff.layout`.
 ---@field default any
 ---@field check fun(value: any): boolean
 ---@field expects string Description of valid values, for messages and the help.

@@ -1,6 +1,6 @@
 --- Records the active file and the time of the last focus of each file. Recording starts with the bridge, so that a CLI
---- that connects later also learns about earlier files. BufEnter and WinEnter fire often. Their handlers only store
---- entries, and `take` processes these entries later.
+--- that connects later also learns about earlier files. The handlers of BufEnter and WinEnter run often, so they only
+--- store entries. `take` processes the entries.
 local buffers = require("gemini-bridge.context.buffers")
 
 local M = {}
@@ -9,8 +9,8 @@ local get_current_win, hrtime = vim.api.nvim_get_current_win, vim.uv.hrtime
 
 --- Number of latest entries that can change the active file. Older entries only supply focus times.
 local RECENT_COUNT = 64
---- Limit of stored entries. Without a connected CLI nobody calls `take`, so above this limit the entries are processed
---- anyway.
+--- Maximum number of stored entries. Above this number, the entries are processed without a call of `take`, because
+--- nobody calls `take` while no CLI is connected.
 local MAX_HISTORY = 512
 
 ---@class gemini_bridge.Entered
@@ -23,7 +23,7 @@ local MAX_HISTORY = 512
 ---@field buf integer
 ---@field win integer The window that showed the buffer last. It may now show another buffer.
 
---- Last focus of each buffer in each window. The function `key` makes the index from buffer and window.
+--- Last focus of each buffer in each window. The index is the result of `key`.
 ---@type table<number, gemini_bridge.Entered>
 local entered = {}
 --- Upper bound for the size of `entered`.
@@ -32,10 +32,10 @@ local count = 0
 --- same change.
 local last_buf, last_win ---@type integer?, integer?
 
---- The file buffer that was focused last.
+--- The file that was focused last.
 ---@type gemini_bridge.ActiveFile?
 local active
---- The last focused buffer with a name and an empty 'buftype'. It may be unlisted.
+--- The last focused buffer with a name and an empty 'buftype'. May be unlisted.
 local named ---@type integer?
 --- Last focus of each buffer (Unix milliseconds).
 ---@type table<integer, integer>

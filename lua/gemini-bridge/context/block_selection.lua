@@ -78,8 +78,8 @@ local function cut(region, lnum, line)
     return ""
   end
   local before = ""
-  -- Neovim highlights only those cells of a tab that are in the block, but always the whole of any other character.
-  -- Replaces a tab at the edge with one blank for each highlighted cell.
+  -- Of a tab, Neovim highlights only the cells in the block. Other characters are highlighted completely. Replaces a
+  -- tab at the edge with one blank for each highlighted cell.
   if line:byte(from) == TAB then
     local cells = vim.fn.virtcol({ lnum, from }, 1)
     if cells[1] < region.left then

@@ -6,7 +6,7 @@ local M = {}
 
 local paused = false
 
---- Returns the value of the option `trust`. With nil, each CLI decides itself whether it trusts the workspace.
+--- Returns the value of the option `trust`. With nil, the CLI decides.
 ---@return boolean?
 local function trusted()
   local trust = config.get().trust

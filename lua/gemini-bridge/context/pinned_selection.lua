@@ -16,7 +16,7 @@ local sign_namespace = vim.api.nvim_create_namespace("gemini-bridge.context.pinn
 
 ---@class gemini_bridge.Pin
 ---@field buf integer
----@field blank table<integer, true> Ids of the marks of block rows that had no text when they were pinned.
+---@field blank table<integer, true> Ids of marks without text, for rows that end left of a pinned block.
 ---@field shown boolean True if the sign is shown.
 ---@field tick? integer The buffer's changedtick when `text` was read.
 ---@field text? string

@@ -116,8 +116,7 @@ function M.lines(first, last)
   return between("V", { 0, first, 1, 0 }, { 0, last, 1, 0 })
 end
 
---- Returns the position at which to stop reading a long region. Without this limit, |getregion()| would copy the whole
---- text.
+--- Returns the position at which to stop reading a long region. Otherwise |getregion()| would copy the whole text.
 ---@param region gemini_bridge.Region
 ---@param units integer Minimum number of UTF-16 units before the position.
 ---@return gemini_bridge.Position? # nil if the whole region can be read.
@@ -150,7 +149,7 @@ end
 --- Reads the text of a region. May cut off a long text. The cost depends only on `units`, not on the length of the
 --- region.
 ---@param region gemini_bridge.Region
----@param units integer Number of UTF-16 units to read at least, if the text is that long.
+---@param units integer Minimum number of UTF-16 units to read. A shorter text is read completely.
 ---@return string
 function M.read(region, units)
   if not vim.api.nvim_buf_is_loaded(region.buf) then
@@ -177,12 +176,12 @@ end
 --- Reads the text of a range. May cut off a long text.
 ---@param buf integer Must be loaded.
 ---@param range gemini_bridge.Range
----@param units integer Number of UTF-16 units to read at least, if the text is that long.
+---@param units integer Minimum number of UTF-16 units to read. A shorter text is read completely.
 ---@return string
 function M.read_range(buf, range, units)
   local row, col, end_row, end_col = range.row, range.col, range.end_row, range.end_col
   if row == end_row then
-    -- Fast path for a block, whose ranges are within one row.
+    -- Fast path for ranges within one row, as in blocks.
     end_col = math.min(end_col, col + (units + EXTRA_UNITS) * M.BYTES_PER_UNIT)
     return vim.api.nvim_buf_get_text(buf, row, col, row, end_col, {})[1]
   end

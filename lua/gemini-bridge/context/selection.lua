@@ -1,6 +1,6 @@
 --- Chooses the selection to share. The highlighted selection comes first, then the selection that was kept when the
---- user switched to a terminal, then the pinned selection. A command line may move cursor and selection, so while a
---- command line is open, both are taken from before it opened.
+--- user switched to a terminal, then the pinned selection. While a command line is open, uses cursor and selection from
+--- before the command line opened, because a command line may move both.
 local kept_selection = require("gemini-bridge.context.kept_selection")
 local pinned_selection = require("gemini-bridge.context.pinned_selection")
 local region = require("gemini-bridge.context.region")
@@ -50,7 +50,7 @@ end
 --- Handles CmdlineEnter: stores the cursor and the highlighted region. After `:` there is no region, because Neovim has
 --- already left Visual mode.
 local function on_command_line()
-  -- Level 1 is the outermost command line. `CTRL-R =` opens a nested one.
+  -- Level 1 is the outermost command line. `CTRL-R =` opens a nested command line.
   if vim.v.event.cmdlevel == 1 then
     command_line = {
       win = vim.api.nvim_get_current_win(),
@@ -135,8 +135,7 @@ function M.text(buf, limit)
   return text, text and pinned_selection.extent()
 end
 
---- Pins lines of the current buffer. If the lines are those of the selection that has just ended, pins exactly the
---- selected text.
+--- Pins lines of the current buffer. If the last selection has the same lines, pins exactly the selected text.
 ---@param lines? { [1]: integer, [2]: integer } 1-based. Default: the highlighted text, or the cursor's line.
 function M.pin(lines)
   local cursor = vim.api.nvim_win_get_cursor(0)[1]

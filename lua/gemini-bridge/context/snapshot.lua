@@ -14,7 +14,7 @@ local sharing = false
 --- Buffers whose paths may have changed after the last snapshot.
 ---@type table<integer, true>
 local unread = {}
---- The path of each buffer, as the last snapshot reported it to the host.
+--- The path of each buffer in the last snapshot.
 ---@type table<integer, string>
 local paths = {}
 
@@ -114,7 +114,7 @@ local function active_part(active, limit)
 end
 
 --- Returns the cursor and the selection in the active file. Does not affect the next snapshot.
----@param limit integer Number of UTF-16 units to read at least, if the selection is that long.
+---@param limit integer Minimum number of UTF-16 units to read. A shorter selection is read completely.
 ---@return { bufnr: integer, line: integer, character: integer, selection?: string, selected?: table }? # 1-based.
 function M.active(limit)
   local active = active_file.get()
@@ -122,7 +122,7 @@ function M.active(limit)
 end
 
 --- Returns a snapshot of the changes after the last snapshot.
----@param limit integer Number of UTF-16 units to read at least, if the selection is that long.
+---@param limit integer Minimum number of UTF-16 units to read. A shorter selection is read completely.
 ---@return table
 function M.take(limit)
   local focus, active = active_file.take()

@@ -1,6 +1,5 @@
---- Sends snapshots of the editor to the host while a CLI is connected. Debounces events. A maximum delay limits how
---- long a series of events can postpone a snapshot. The host defines both times in
---- src/context/snapshot-subscription.ts.
+--- Sends snapshots of the editor to the host while a CLI is connected. Events are debounced with a maximum delay.
+--- src/context/snapshot-subscription.ts defines both delays.
 local active_file = require("gemini-bridge.context.active_file")
 local channel = require("gemini-bridge.bridge.channel")
 local consent = require("gemini-bridge.context.consent")

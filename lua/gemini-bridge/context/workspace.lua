@@ -5,7 +5,7 @@ local M = {}
 
 local group ---@type integer?
 local last = {} ---@type string[]
---- Directories whose paths are not UTF-8 and that the user was told about.
+--- Directories that were reported to the user, because their paths are not UTF-8.
 ---@type table<string, true>
 local refused = {}
 local changed = function() end

@@ -1,6 +1,6 @@
 --- Offers to install the extension before a CLI starts that needs the extension for its hooks. The question must open
---- before `:Gemini` returns. If it opened later, the user's next keys would answer the question. Therefore Lua decides,
---- without asking the host.
+--- before `:Gemini` returns. A later question would receive keys that the user has typed for the CLI. Therefore Lua
+--- decides, without asking the host.
 local choose = require("gemini-bridge.editor.choose")
 local config = require("gemini-bridge.config")
 local link = require("gemini-bridge.extension.link")
@@ -55,7 +55,7 @@ function M.forget_answer(name)
   end
 end
 
---- Returns whether a CLI can get hooks and tools only from the extension. Gemini CLI can also get them from a file with
+--- Returns whether a CLI can get hooks and tools only from the extension. Gemini CLI can also get both from a file with
 --- system defaults, but only for root: Gemini CLI 0.60 and later ignores the file if other users may change it. For
 --- CLIs derived from Gemini CLI, the path of this file is not known.
 ---@param cli gemini_bridge.Cli
@@ -85,8 +85,7 @@ local function ask(cli, go)
   end)
 end
 
---- Runs a step for a CLI. After the step, calls `go` and the callbacks of all starts of this CLI that were added during
---- the step.
+--- Runs a step for a CLI. After the step, calls `go`, and all callbacks for this CLI that were added during the step.
 ---@param step fun(cli: gemini_bridge.Cli, go: fun())
 ---@param cli gemini_bridge.Cli
 ---@param go fun()

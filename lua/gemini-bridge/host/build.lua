@@ -7,7 +7,7 @@ M.MIN_NODE = 20
 --- Timeout for `node --version`. The wrapper of a version manager may hang.
 local VERSION_TIMEOUT_MS = 10000
 
--- Uses the path, because the plugin is not in 'runtimepath' during its installation.
+-- Loads the module by its path, because the plugin is not in 'runtimepath' during its installation.
 local directory = vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)))
 local bundle = dofile(directory .. "/bundle.lua")
 local root = bundle.root

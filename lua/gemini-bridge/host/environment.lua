@@ -66,7 +66,7 @@ function M.of_clis(own)
     return own[name] or vim.env[name]
   end
   return vim.tbl_extend("force", clis, own, {
-    -- Some clients read only the upper-case name, others only the lower-case name.
+    -- Some HTTP clients read only NO_PROXY, others only no_proxy.
     NO_PROXY = with_loopback(value("NO_PROXY") or value("no_proxy")),
     no_proxy = with_loopback(value("no_proxy") or value("NO_PROXY")),
   })

@@ -234,7 +234,7 @@ function M.is_current(start)
   return host ~= nil and host.start == start
 end
 
---- Handles a host that attaches: returns the boot data. Raises an error if the bridge was stopped before.
+--- Handles a host that attaches: returns the boot data. Raises an error if the user has stopped the bridge.
 ---@param params gemini_bridge.calls.attach
 function M.attached(params)
   if host and host.stopping then

@@ -91,8 +91,7 @@ function M.watch(pid, on_exit)
     end
   end
   timer:start(WATCH_INTERVAL_MS, WATCH_INTERVAL_MS, function()
-    -- Each error means that the host has ended. With EPERM, the process id already belongs to a process of another
-    -- user.
+    -- Any error means that the host has ended. With EPERM, the process id already belongs to a process of another user.
     if vim.uv.kill(pid, 0) ~= 0 then
       stop()
       vim.schedule(on_exit)

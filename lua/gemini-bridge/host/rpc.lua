@@ -1,4 +1,4 @@
---- Handles the calls of the Node host. The other side is src/contract/neovim.ts.
+--- Handles the calls of the Node host. src/contract/neovim.ts declares the calls.
 local changes = require("gemini-bridge.changes.changes")
 local snapshot_debounce = require("gemini-bridge.context.snapshot_debounce")
 local contract = require("gemini-bridge.bridge.contract")

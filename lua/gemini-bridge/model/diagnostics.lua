@@ -83,7 +83,7 @@ local function insert(first, problem, room)
   end
 end
 
---- The part of the diagnostics of one file that starts at the index `from` of `list`.
+--- Some of the diagnostics of one file: the part of `list` that starts at the index `from`.
 ---@class gemini_bridge.ProblemSlice
 ---@field path string
 ---@field order integer

@@ -186,7 +186,7 @@ function M.current(path)
 end
 
 --- Returns the buffer of a file. Loads the file if necessary. Raises an error with the reason if the file cannot be
---- loaded. Call only in a step of the scheduler.
+--- loaded. Call only from a function that editor/scheduler.lua runs.
 ---@param path string Absolute.
 ---@return integer buf
 function M.load(path)

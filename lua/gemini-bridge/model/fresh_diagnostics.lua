@@ -10,10 +10,9 @@ local PULL = "textDocument/diagnostic"
 local CHEAP = { "textDocument/hover", "textDocument/documentHighlight", "textDocument/definition" }
 --- Servers may publish diagnostics in several parts. After this time without a part, the diagnostics are complete.
 local QUIET_MS = 500
---- Maximum wait for a server that has read the newest text but neither reports progress nor publishes diagnostics
---- (milliseconds).
+--- Maximum wait for a server that has read the newest text but shows no activity (milliseconds).
 local SILENCE_MS = 3000
---- The same wait if only other files have changed. It is shorter, because a server may not publish unchanged
+--- Maximum wait if only other files have changed (milliseconds). Shorter, because a server may not publish unchanged
 --- diagnostics again.
 local OTHERS_SILENCE_MS = 1000
 

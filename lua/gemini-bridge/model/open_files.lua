@@ -55,7 +55,7 @@ local function lines_within(buf, from, to, room)
 end
 
 --- Answers with the beginning of each requested line.
----@param params gemini_bridge.questions.lines 1-based.
+---@param params gemini_bridge.questions.lines Line numbers are 1-based.
 ---@param answer gemini_bridge.Answer
 function M.lines(params, answer)
   local buf = disk.buffer(params.path)

@@ -127,8 +127,7 @@ local function add(buf, text)
   vim.api.nvim_win_set_cursor(0, { last, #vim.api.nvim_buf_get_lines(buf, last - 1, last, false)[1] })
 end
 
---- Opens the prompt. Appends a reference to the lines `lines` of the current buffer, and then the text `text`, to the
---- draft.
+--- Opens the prompt. Appends to the draft: a reference to `lines` of the current buffer, and then `text`.
 ---@param opts { text?: string, lines?: [integer, integer] } `lines`: first and last line, 1-based.
 function M.open(opts)
   local parts = {}

@@ -1,5 +1,5 @@
---- Sends prompts. A prompt may refer to files, diagnostics or text of this Neovim, and stays here until the host has
---- typed it into a CLI. The texts of undelivered prompts go to the prompt history.
+--- Sends prompts. A prompt may refer to files, diagnostics or text of this Neovim, and is stored until the host has
+--- typed the prompt into a CLI. The texts of undelivered prompts go to the prompt history.
 local channel = require("gemini-bridge.bridge.channel")
 local config = require("gemini-bridge.config")
 local history = require("gemini-bridge.prompt.history")

@@ -24,7 +24,7 @@ local FORMS = {
   end,
 }
 
---- Returns one shell command for each variable.
+--- Returns a shell command for each environment variable of the bridge.
 ---@param form "sh"|"fish"|"tmux"
 ---@return string[]
 local function exports(form)

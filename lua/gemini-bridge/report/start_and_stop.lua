@@ -5,7 +5,7 @@ local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
---- Autocommands that wait for the result of the last of these commands.
+--- Autocommands that wait for the result of the last start, stop or restart.
 local group = vim.api.nvim_create_augroup("gemini-bridge.announce", {})
 
 --- Shows a message when the bridge has reached a state. lua/gemini-bridge/host/lifecycle.lua reports failed starts.

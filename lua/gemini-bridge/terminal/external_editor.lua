@@ -53,7 +53,8 @@ function M.environment(env)
   return path and vim.tbl_extend("error", env, { VISUAL = path, EDITOR = path }) or env
 end
 
---- Minimum height of a terminal window to open the editor above (lines). In a lower one, the editor opens at the left.
+--- Minimum height of a terminal window to open the editor above (lines). If the terminal is lower, the editor opens at
+--- its left.
 local MIN_LINES = 20
 
 --- Returns the position of the editor's window: above the terminal or at the left of the terminal.
@@ -157,7 +158,7 @@ local function edit(path, channel)
   })
 end
 
---- Opens a file that a CLI asks the user to edit. If the focus is in a terminal, it moves to the file, and returns
+--- Opens a file that a CLI asks the user to edit. If the focus is in a terminal, moves the focus to the file, and back
 --- after the user has closed the file.
 ---@param path string
 ---@param channel integer Channel of the editor program. Closed when the user has closed the file.

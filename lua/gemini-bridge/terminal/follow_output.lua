@@ -38,13 +38,13 @@ local function is_untouched(buf)
   if row ~= line - 1 or vim.api.nvim_get_mode().mode ~= "nt" then
     return false
   end
-  -- Neovim may scroll a window when its height changes, so a scrolled window counts as untouched if the height differs.
+  -- Neovim itself may scroll a window when the height changes. The user has not scrolled such a window.
   local before = at_term_leave[buf]
   return line - vim.fn.line("w0") == before.offset or vim.api.nvim_win_get_height(0) ~= before.height
 end
 
---- Returns whether the current window follows the output of its terminal. A visible last line is not the only
---- criterion, because Neovim may have shrunk the window and hidden that line.
+--- Returns whether the current window follows the output of its terminal. Does not only check whether the last line is
+--- visible, because Neovim may have shrunk the window and hidden the line.
 ---@return boolean
 function M.is_following()
   local win, buf = vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf()

@@ -90,7 +90,7 @@ function M.spec(name, args, cli_name)
   }
 end
 
---- Runs the program as a child of a shell. `exit $?` prevents the shell from replacing itself with its last command.
+--- Runs the program as a child of a shell. `exit $?` prevents the shell from replacing itself with the program.
 local SHELL = { "sh", "-c", '"$@"; exit $?', "sh" }
 
 --- Providers that run the program as a descendant of Neovim, so that a CLI can find Neovim among its ancestors.

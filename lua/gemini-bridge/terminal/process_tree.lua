@@ -7,8 +7,8 @@ local M = {}
 local KILL_DELAY_MS = 1000
 
 --- Script for `sh` that waits until its standard input is closed, and then ends a process, its descendants and its
---- process group. The group includes descendants whose parent has already ended. `ps` runs only once, so that the
---- script finds no processes that it has started itself.
+--- process group. The group includes descendants whose parent has already ended. `ps` runs only once, so that the list
+--- contains no processes that the script starts later.
 M.GUARD = [[
 trap '' HUP INT
 read -r _

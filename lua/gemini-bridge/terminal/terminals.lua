@@ -227,7 +227,7 @@ function M.get(name)
   end)
 end
 
---- Returns the last used terminal.
+--- Returns the terminal that was used last.
 ---@param cli? string Name of a CLI. If the last used terminal runs another CLI, returns its newest terminal.
 ---@return gemini_bridge.Terminal?
 function M.last(cli)

@@ -47,7 +47,7 @@ local function tmux(args, stdin)
   return result.stdout
 end
 
---- Returns the value of the pane option. It marks a pane as managed by this Neovim.
+--- Returns the value that marks a pane as managed by this Neovim.
 ---@param name string
 ---@param cwd string
 local function mark(name, cwd)
@@ -104,8 +104,8 @@ function View:start(spec)
   if not vim.env.TMUX_PANE then
     return 'provider = "tmux" needs a Neovim that runs in tmux'
   end
-  -- The command contains the bridge's token, and other users can read the arguments of a process. Passes the command on
-  -- standard input instead.
+  -- Passes the command on standard input, because the command contains the bridge's token. Other users can read the
+  -- arguments of a process.
   local output, problem = tmux({ "source-file", "-" }, opening(spec, self.place, self.enter))
   if not output then
     return problem
