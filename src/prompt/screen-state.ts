@@ -18,8 +18,8 @@ export interface Cli {
   /** Whether the bridge is typing into the CLI. */
   isBusy: boolean;
   /**
-   * Waits for a change of the screen, up to a short timeout. @returns the new reading; undefined after the CLI has
-   * ended
+   * Waits for a change of the screen, up to a short timeout.
+   * @returns the new reading; undefined after the CLI has ended
    */
   look(): Promise<Reading | undefined>;
 }

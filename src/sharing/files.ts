@@ -3,13 +3,19 @@ import { homedir } from "node:os";
 import { disk, fileSystem, type Question } from "../system/disk.ts";
 import { createIgnoreFiles, createJudge, createRules, type IgnoreProblem } from "./geminiignore.ts";
 
-/** Time for which the verdict on a file on a network drive is cached. */
+/** Time for which the verdict on a file on a network drive is cached (ms). */
 const CACHE_TIME_MS = 2_000;
 
-/** `absent`: no regular file exists, or its network drive does not answer. */
+/**
+ * Whether a file may be shared with the model. `absent`: there is no regular file at the path, or its network drive
+ * does not answer.
+ */
 export type Verdict = "absent" | "excluded" | "shared";
 
-/** A snapshot of the disk: returns the same verdict on a file each time. Takes absolute paths. */
+/**
+ * A snapshot of the disk. Returns the verdict on the file at an absolute path, and always the same verdict on the same
+ * file.
+ */
 export interface SharingSnapshot {
   (path: string): Verdict;
   /** Whether the name of a deleted file may be shared. */
@@ -17,29 +23,32 @@ export interface SharingSnapshot {
 }
 
 export interface Files {
-  /** @param exclude the user's patterns, see {@link anchor} */
+  /**
+   * Takes a snapshot of the disk.
+   * @param exclude the user's patterns of files that are not shared, see {@link anchor}
+   */
   takeSnapshot(exclude: readonly string[]): SharingSnapshot;
   /** Paths of the ignore files that were found. */
   ignoreFiles(): string[];
   /** Ignore files that cannot be used. All files below them are excluded. */
   problems(): IgnoreProblem[];
-  /** Drops cached verdicts, and stops calling `answered` until the next snapshot. Idempotent. */
+  /** Drops cached verdicts. Does not call `answered` until the next snapshot. Idempotent. */
   close(): void;
 }
 
 export interface FilesOptions {
   /** Called once for each ignore file that cannot be used. */
   report?: ((problem: IgnoreProblem) => void) | undefined;
-  /** Called when a network drive has answered, so that verdicts may have changed. */
+  /** Called when a network drive has answered. Verdicts may have changed since the last snapshot. */
   answered?: () => void;
-  /** Whether a missing file is judged by its name. Otherwise it is `absent`. */
+  /** Whether a missing file gets a verdict by its name. Otherwise, its verdict is `absent`. */
   judgesMissing?: boolean;
 }
 
 /** The cached verdict on a file on a network drive. */
 interface Remote {
   verdict: Verdict;
-  /** Time of the verdict, by `performance.now()`. Undefined while a new verdict is requested. */
+  /** Time of the cached verdict, by `performance.now()`. Undefined while a new verdict is being requested. */
   at: number | undefined;
 }
 
@@ -55,7 +64,7 @@ export function createFiles({
   let stop: (() => void) | undefined;
   let due: NodeJS.Timeout | undefined;
 
-  /** Caches a verdict for later snapshots as soon as it has come. @returns the previous verdict, for this snapshot */
+  /** Caches a verdict for later snapshots when it has arrived. @returns the previous verdict, for this snapshot */
   function later(path: string, coming: Promise<Verdict>): Verdict {
     const known = remote.get(path) ?? { verdict: "absent", at: undefined };
     known.at = undefined;
@@ -92,7 +101,7 @@ export function createFiles({
         isExcluded = createJudge([{ folder: "/", rules: createRules(exclude.map(anchor)) }]);
         remote.clear();
       }
-      // When a drive answers again, all cached verdicts expire.
+      // Drops all cached verdicts when a drive answers again.
       stop ??= disk.onAnswer(() => {
         for (const known of remote.values()) known.at &&= -CACHE_TIME_MS;
         answered();
@@ -105,7 +114,7 @@ export function createFiles({
         const found = yield* fileSystem.stat(path);
         const isMissing = judgesMissing && found.error === "ENOENT";
         if (!isMissing && !found.value?.isFile()) return "absent";
-        // A symbolic link is excluded if its own path or that of its target is.
+        // Excludes a symbolic link if its own path or the path of its target is excluded.
         const target = isMissing ? path : (yield* fileSystem.realpath(path)).value;
         if (target === undefined) return "absent";
         for (const name of new Set([path, target])) if (yield* isNameExcluded(name)) return "excluded";
@@ -118,10 +127,10 @@ export function createFiles({
 
       function verdictNow(path: string): Verdict {
         const known = remote.get(path);
-        if (known && known.at === undefined) return known.verdict; // a new verdict is requested
+        if (known && known.at === undefined) return known.verdict; // a new verdict is being requested
         if (known?.at !== undefined && performance.now() - known.at < CACHE_TIME_MS) {
-          // The cached verdict may be outdated by the change for which this snapshot is taken. Requests another
-          // snapshot after the cached verdict has expired.
+          // The change that caused this snapshot may have outdated the cached verdict. Requests another snapshot for
+          // the time when the cached verdict has expired.
           due ??= setTimeout(lookAgain, CACHE_TIME_MS).unref();
           return known.verdict;
         }
@@ -137,7 +146,7 @@ export function createFiles({
       };
       return Object.assign(look, {
         async mayName(path: string) {
-          // If the drive does not answer, the name is not shared, because an ignore file there may exclude it.
+          // Does not share the name if the drive does not answer: an ignore file on the drive may exclude the name.
           const isExcluded = moment.ask(() => isNameExcluded(path));
           return !(await Promise.resolve(isExcluded).catch(() => true));
         },
@@ -147,8 +156,8 @@ export function createFiles({
 }
 
 /**
- * Converts a user's pattern so that it applies in every folder. The pattern is matched from the root of the file
- * system, where `secrets/*.txt`, for example, would match only a folder `/secrets`.
+ * Converts a user's pattern so that it applies in every folder. Patterns are matched from the root of the file system:
+ * without the conversion, `secrets/*.txt` would match only in the folder `/secrets`.
  */
 function anchor(pattern: string): string {
   const [, not = "", rest = ""] = /^(!?)(.*)$/s.exec(pattern) ?? [];

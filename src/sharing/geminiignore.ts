@@ -1,5 +1,5 @@
 /**
- * Reads the ignore files of folders, caches them until they change, and applies their rules. Treats their content as
+ * Reads the ignore files in folders, caches them until they change, and applies their rules. Treats their content as
  * untrusted. The npm package `ignore` matches patterns as git does.
  */
 import { closeSync, openSync } from "node:fs";
@@ -10,26 +10,32 @@ import { disk, fileSystem, type Question } from "../system/disk.ts";
 import { NoAnswer } from "../system/network-queue.ts";
 import { MAX_SMALL } from "../system/small-file.ts";
 
-/** Name of an ignore file. Files below its folder that match its patterns (as in a `.gitignore`) are not shared. */
+/**
+ * Name of an ignore file. It contains patterns, as a `.gitignore` does. Matching files in its folder and below are not
+ * shared.
+ */
 export const IGNORE_FILE = ".geminiignore";
 
 /** An ignore file that cannot be used. Everything below its folder is excluded. */
 export interface IgnoreProblem {
   file: string;
-  /** The end of a sentence that begins with the name of the file. */
+  /** Reason, as the end of a sentence that begins with the path of the file. */
   reason: string;
 }
 
 /** An ignore file that was read. */
 interface IgnoreFile {
-  /** Absolute path. */
+  /** Absolute path of the ignore file. */
   file: string;
   version: string;
-  /** The nearest ignore file in the folders above. */
+  /** The nearest ignore file in the folders above this file's folder. */
   above: IgnoreFile | undefined;
-  /** Total size of this ignore file and of all that are above it. */
+  /** Total size of this ignore file and of all ignore files above it (bytes). */
   bytes: number;
-  /** Undefined if the file cannot be used. Everything below its folder is then excluded. */
+  /**
+   * Rules that apply in the folder. Undefined if the ignore file cannot be used: everything below its folder is then
+   * excluded.
+   */
   levels: Level[] | undefined;
   isExcluded(path: string): boolean;
   problem?: string;
@@ -37,8 +43,8 @@ interface IgnoreFile {
 
 interface IgnoreFiles {
   /**
-   * Starts a snapshot of the disk, for which each folder is read only once.
-   * @returns a function that tells whether the file at an absolute path is excluded; it does not follow links
+   * Takes a snapshot of the disk. The snapshot reads each folder only once.
+   * @returns a function that tells whether the file at an absolute path is excluded. The function does not follow links
    */
   takeSnapshot(): (path: string) => Question<boolean>;
   /** Absolute paths of all ignore files that were found. */
@@ -46,9 +52,12 @@ interface IgnoreFiles {
   problems(): IgnoreProblem[];
 }
 
-/** @param report called once for each problem */
+/**
+ * Creates a reader of ignore files.
+ * @param report called once for each ignore file that cannot be used
+ */
 export function createIgnoreFiles(report: (problem: IgnoreProblem) => void = () => {}): IgnoreFiles {
-  /** By folder. */
+  /** Known ignore files, by folder. */
   const known = new Map<string, IgnoreFile>();
 
   function remember(folder: string, one: IgnoreFile): IgnoreFile {
@@ -59,7 +68,10 @@ export function createIgnoreFiles(report: (problem: IgnoreProblem) => void = () 
     return one;
   }
 
-  /** Finds the ignore file that applies in a folder. @param above the ignore file that applies in the parent folder */
+  /**
+   * Finds the ignore file that applies in a folder.
+   * @param above the ignore file that applies in the parent folder
+   */
   function* enter(folder: string, above: IgnoreFile | undefined): Question<IgnoreFile | undefined> {
     if (above && !above.levels) return above;
     const file = join(folder, IGNORE_FILE);
@@ -136,7 +148,7 @@ export function createIgnoreFiles(report: (problem: IgnoreProblem) => void = () 
   };
 }
 
-/** Finds unusable ignore files in some folders and in the folders above them. */
+/** Finds ignore files that cannot be used, in these folders and in the folders above them. */
 export async function findIgnoreProblems(folders: readonly string[]): Promise<IgnoreProblem[]> {
   const files = createIgnoreFiles();
   const isIgnored = files.takeSnapshot();
@@ -153,16 +165,19 @@ export async function findIgnoreProblems(folders: readonly string[]): Promise<Ig
 }
 
 /**
- * Timeout for applying the rules of one file to one path. Needed because a repository may contain rules that are slow
- * on purpose. Even the rules of a large project take only a hundredth of this time.
+ * Timeout for applying the rules of one ignore file to one path (ms). A repository may contain rules that are slow on
+ * purpose. Even the rules of a large project take only a hundredth of this time.
  */
 const RULES_TIMEOUT_MS = 500;
 
-/** Limits for a pattern in an ignore file. Above these, even a single match could take too long. */
+/** Limits for a pattern in an ignore file. Beyond these limits, even a single match could take too long. */
 const MAX_PATTERN_LENGTH = 1_000;
 const MAX_WILDCARDS = 20;
 
-/** Number of file descriptors that must be free before a script runs with a time limit. More than its timer needs. */
+/**
+ * Number of file descriptors that must be free before a script runs with a time limit. This is more than the timer of
+ * the script needs.
+ */
 const SPARE_DESCRIPTORS = 8;
 
 /** Maximum number of cached paths. */
@@ -172,13 +187,14 @@ type Verdict = "ignored" | "unignored" | "unknown";
 
 export interface Rules {
   /**
+   * Applies the rules to a path.
    * @param path relative to the folder of the rules
    * @returns the verdicts on each folder of the path and on the file itself; undefined if the rules cannot be applied
    */
   judge(path: string): readonly Verdict[] | undefined;
 }
 
-/** Creates rules from the user's patterns, which are trusted. */
+/** Creates rules from the user's own patterns. These are trusted, so there is no time limit. */
 export function createRules(patterns: string | readonly string[]): Rules {
   let matcher = ignore({ allowRelativePaths: true }).add(patterns);
   let asked = 0;
@@ -197,8 +213,8 @@ export function createRules(patterns: string | readonly string[]): Rules {
 }
 
 /**
- * Creates rules from an ignore file, with a time limit.
- * @param tooSlow called with the first path that takes too long; after that, the rules are not applied again
+ * Creates rules from an ignore file. Matching has a time limit.
+ * @param tooSlow called with the first path that takes too long. After that, the rules are not applied to any path
  */
 export function createLimitedRules(text: string, tooSlow: (path: string) => void): Rules {
   const rules = createRules(text);
@@ -212,7 +228,7 @@ export function createLimitedRules(text: string, tooSlow: (path: string) => void
           verdicts = rules.judge(path);
         });
       } catch {
-        // The time is over, or the regular expression engine has no stack left.
+        // The time limit was exceeded, or the regular expression engine has no stack left.
         isSlow = true;
         tooSlow(path);
       }
@@ -232,17 +248,18 @@ export function findCostlyPattern(text: string): string | undefined {
   return text.split("\n").find((line) => !line.startsWith("#") && isCostly(line));
 }
 
-/** Rules, and the absolute path of the folder to which they are relative. */
+/** Rules, with the absolute path of the folder to which they apply. */
 export interface Level {
   readonly folder: string;
   readonly rules: Rules;
 }
 
 /**
- * Whether a file is excluded. For each folder of the path and for the file itself, the innermost level with a verdict
- * decides. Unlike in git, an inner level cannot include a folder that an outer level excludes.
- * @param levels the outermost first
- * @param path absolute, below all levels
+ * Whether a file is excluded. Asks the levels about each folder of the path, and about the file itself. For each of
+ * these, the innermost level with a verdict decides. Unlike in git, an inner level cannot include a folder that an
+ * outer level excludes.
+ * @param levels rules of folders, the outermost folder first
+ * @param path absolute path below the folders of all levels
  * @returns undefined if rules cannot be applied
  */
 export function isExcluded(levels: readonly Level[], path: string): boolean | undefined {
@@ -261,7 +278,7 @@ export function isExcluded(levels: readonly Level[], path: string): boolean | un
   return false;
 }
 
-/** Creates an {@link isExcluded} with a cache. Also excludes files to which the rules cannot be applied. */
+/** Creates a cached version of {@link isExcluded}. It also excludes files to which the rules cannot be applied. */
 export function createJudge(levels: readonly Level[]): (path: string) => boolean {
   const verdicts = new Map<string, boolean>();
   return (path) => {
@@ -277,7 +294,8 @@ const TASK = Symbol.for("gemini-bridge.task");
 const SCRIPT = new Script(`globalThis[Symbol.for("${TASK.description}")]()`);
 
 /**
- * Runs a task with a time limit. Needs a script, because only a script can be stopped within a regular expression.
+ * Runs a task with a time limit. Runs the task in a script of `node:vm`, because Node can interrupt a regular
+ * expression only in a script.
  * @throws on timeout
  */
 function withinTime(task: () => void): void {
@@ -285,7 +303,10 @@ function withinTime(task: () => void): void {
   SCRIPT.runInThisContext({ timeout: RULES_TIMEOUT_MS });
 }
 
-/** Whether enough file descriptors are left for the timer of a script. With too few, Node would abort the process. */
+/**
+ * Whether enough file descriptors are free for the timer of a script. Without free descriptors, Node would abort the
+ * process.
+ */
 function hasDescriptors(): boolean {
   const spare: number[] = [];
   try {

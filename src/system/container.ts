@@ -10,39 +10,39 @@ import type { Variables } from "./system.ts";
 
 const MARKER_FILES = ["/.dockerenv", "/run/.containerenv"];
 
-/** Variables that make the CLI connect to 127.0.0.1 even in a container. */
+/** Environment variables that make Gemini CLI connect to 127.0.0.1 even in a container. */
 const LOOPBACK_VARIABLES = ["SSH_CONNECTION", "REMOTE_CONTAINERS", "VSCODE_REMOTE_CONTAINERS_SESSION"];
 
-/** Returns the file whose existence makes the CLI take this machine for a container; undefined if there is none. */
+/** Returns the file by which Gemini CLI recognizes a container. Returns undefined if there is no such file. */
 export function containerMark(): string | undefined {
   return MARKER_FILES.find((path) => existsSync(path));
 }
 
-/** Whether the CLI takes this machine for a container. */
+/** Whether Gemini CLI takes this machine for a container. */
 export function isContainer(): boolean {
   return containerMark() !== undefined;
 }
 
 /**
- * Returns the name of the variable in `env` that makes a CLI in a container connect to 127.0.0.1; undefined if there is
- * none.
+ * Returns the name of the variable in `env` that makes a CLI in a container connect to 127.0.0.1. Returns undefined if
+ * no such variable is set.
  */
 export function dialsLoopback(env: Variables): string | undefined {
   return LOOPBACK_VARIABLES.find((name) => env[name]);
 }
 
-/** Returns the variables to add so that a CLI on this machine connects to 127.0.0.1. */
+/** Returns the variables that must be added so that a CLI on this machine connects to 127.0.0.1. */
 export function loopbackVariables(env: Variables): Record<string, string> {
   return isContainer() && !dialsLoopback(env) ? { REMOTE_CONTAINERS: "true" } : {};
 }
 
 /**
- * Returns a name for this machine or container that can be used as a file name. All of its processes get the same name.
+ * Returns a name for this machine or container, valid as a file name. All processes on the machine get the same name.
  * Another machine or container gets another name, even if it shares the home directory. Exception: all Macs get the
  * same name.
  */
 export function machineName(): string {
-  // A Mac has no stable name: its host name changes with its network.
+  // Uses no name on a Mac: its host name changes with the network.
   const id = process.platform === "darwin" ? "" : machineId() || hostname();
   const name = isContainer() ? `${id} ${hostname()}` : id;
   return createHash("sha256").update(name).digest("hex").slice(0, 8);

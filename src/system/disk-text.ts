@@ -1,4 +1,4 @@
-/** Reads and hashes files. Hashes are kept instead of contents, because reviewed files may be large and many. */
+/** Reads and hashes files. Keeps hashes instead of contents, because reviewed files may be large and many. */
 import { createHash } from "node:crypto";
 import { constants, statSync } from "node:fs";
 import { open, stat } from "node:fs/promises";
@@ -7,15 +7,15 @@ import { codeOf } from "./error-code.ts";
 import { versionOf } from "./file-version.ts";
 import { MAX_SMALL, readUpToSync } from "./small-file.ts";
 
-/** Maximum size of a file that is read (bytes). A larger file is identified by its size and dates. */
+/** Maximum size of a file that is read (bytes). A larger file is identified by its size and times. */
 const MAX_READ_BYTES = 64 * 1024 * 1024;
 
 export interface DiskText {
-  /** Hash of the bytes. If they were not read: the version of a file that is too large, otherwise the reason. */
+  /** Hash of the bytes. If the bytes were not read: for a file that is too large, its version, otherwise the reason. */
   readonly hash: string;
-  /** Stays the same as long as the file does not change, see {@link versionOf}. */
+  /** Version of the file. Stays the same while the file does not change, see {@link versionOf}. */
   readonly version: string;
-  /** Content of the file, if it was read. */
+  /** Content of the file; absent if it was not read. */
   readonly bytes?: Buffer;
 }
 
@@ -24,13 +24,13 @@ export async function readDiskText(path: string): Promise<DiskText> {
   return readAtOnce(path) ?? disk.run(path, () => readText(path));
 }
 
-/** Reads a small local file synchronously, which is faster than seven asynchronous calls. */
+/** Reads a small local file synchronously, because this is faster than seven asynchronous calls. */
 function readAtOnce(path: string): DiskText | undefined {
   try {
-    // Checks the type of the file before opening it, because opening a device may have side effects.
+    // Checks the type of the file before opening the file, because opening a device may have side effects.
     if (disk.moment().isOnNetwork(path) || !statSync(path).isFile()) return undefined;
     const { content, found } = readUpToSync(path, MAX_SMALL);
-    const bytes = Buffer.from(content); // releases the rest of the longer buffer
+    const bytes = Buffer.from(content); // copies the bytes, so that the longer buffer can be freed
     return { hash: hashOf(bytes), version: versionOf(found), bytes };
   } catch {
     return undefined;
@@ -41,7 +41,7 @@ async function readText(path: string): Promise<DiskText> {
   try {
     const found = await stat(path);
     const version = versionOf(found);
-    // Checks the type of the file before opening it, because opening a device may have side effects.
+    // Checks the type of the file before opening the file, because opening a device may have side effects.
     if (!found.isFile()) return { hash: "no file", version };
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
@@ -59,7 +59,7 @@ async function readText(path: string): Promise<DiskText> {
   }
 }
 
-/** Reads the {@link DiskText.version} of a file. Never rejects. */
+/** Reads the {@link DiskText.version} of the file at a path. Never rejects. */
 export async function readVersion(path: string): Promise<string> {
   return disk.stat(path).then(versionOf, codeOf);
 }
@@ -69,8 +69,8 @@ export function hashOf(text: string | Buffer): string {
 }
 
 /**
- * Hashes a text as if it had LF instead of CRLF and no byte order mark. Proposals contain neither CRLF nor the mark:
- * the CLI restores both when it writes the file.
+ * Hashes a text as if it had LF instead of CRLF and no byte order mark. Proposals contain neither CRLF nor a byte order
+ * mark: the CLI restores both when it writes the file.
  */
 export function hashOfPlain(text: string | Buffer): string {
   const bytes = typeof text === "string" ? Buffer.from(text) : text;

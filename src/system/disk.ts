@@ -1,8 +1,8 @@
 /**
- * Reads files and their metadata. Local paths are read synchronously, because threads would cost 0.3 to 1.7 ms per
- * request. Paths on network drives are read in a thread with a timeout, because a drive may never answer. Even after
- * the timeout, a thread that reads a dead drive stays occupied, and Node has only four threads for all files. Their use
- * is limited: the table of mounts tells which paths are on network drives, and reads of these paths wait in a queue.
+ * Reads files and their metadata. Reads local paths synchronously, because a thread would cost 0.3 to 1.7 ms per
+ * request. Reads paths on network drives in a thread with a timeout, because a drive may never answer.
+ * A thread that reads a dead drive stays occupied after the timeout, and Node has only four threads for files.
+ * Therefore, reads of network drives wait in a queue. The table of mounts tells which paths are on network drives.
  */
 // Node loads `promises` only when it is used, so that this import does not slow down the start of the host.
 import { accessSync, constants, lstatSync, promises, realpathSync, statSync } from "node:fs";
@@ -11,17 +11,17 @@ import { mountsNow } from "./mounts.ts";
 import { createQueue } from "./network-queue.ts";
 import { readSmall, readSmallSync } from "./small-file.ts";
 
-/** A result, or the system's error code, such as `ENOENT`. */
+/** The result of an access, or the system's error code, such as `ENOENT`. */
 type Answer<T> = { value: T; error?: undefined } | { value?: undefined; error: string };
 
-/** One access to a file. {@link Moment.ask} makes it synchronously (`atOnce`) or in a thread (`later`). */
+/** One access to a file. {@link Moment.ask} executes the access synchronously (`atOnce`) or in a thread (`later`). */
 interface Access {
   readonly path: string;
   atOnce(): void;
   later(): Promise<void>;
 }
 
-/** A generator that yields each access to a file: `const { value } = yield* fileSystem.stat(path)`. */
+/** A generator that reads files by yielding accesses: `const { value } = yield* fileSystem.stat(path)`. */
 export type Question<T> = Generator<Access, T, void>;
 
 function operation<T>(atOnce: (path: string) => T | undefined, later: (path: string) => Promise<T>) {
@@ -45,9 +45,9 @@ function operation<T>(atOnce: (path: string) => T | undefined, later: (path: str
   };
 }
 
-/** The accesses that a question may make. */
+/** The accesses that a {@link Question} can yield. */
 export const fileSystem = {
-  /** Follows links. */
+  /** Returns the metadata of a file. Follows symbolic links. */
   stat: operation(
     (path) => statSync(path, { throwIfNoEntry: false }),
     (path) => promises.stat(path),
@@ -66,14 +66,15 @@ export const fileSystem = {
   access: operation(mayRead, (path) => promises.access(path, constants.R_OK).then(() => true as const)),
 };
 
-/** Answers questions. Assumes that mounts and links are still as they were at one moment. */
+/** Answers questions about the disk. Assumes that mounts and links do not change after the moment was taken. */
 interface Moment {
   /**
+   * Runs a question.
    * @returns the answer itself if all paths are local, otherwise a promise
-   * @throws {NoAnswer} by rejecting the promise, if a network drive does not answer
+   * @throws {NoAnswer} through the promise, if a network drive does not answer
    */
   ask<T>(question: () => Question<T>): T | Promise<T>;
-  /** Whether a path resolves to a network drive. */
+  /** Whether a path leads to a network drive. */
   isOnNetwork(path: string): boolean;
 }
 
@@ -83,7 +84,7 @@ let running = 0;
 function moment(): Moment {
   const { networkOf } = mountsNow();
 
-  /** Runs a question up to its first access to a network drive. @returns that access and its drive, or the answer */
+  /** Runs a question up to its first access to a network drive. @returns this access and the drive, or the answer */
   function advance<T>(question: Question<T>) {
     for (;;) {
       const step = question.next();
@@ -111,7 +112,7 @@ function moment(): Moment {
 }
 
 /**
- * Runs a function that reads a path in threads. There is no timeout, so callers must await one call before the next.
+ * Runs a function that reads a path in threads. Has no timeout, so that callers must await one call before the next.
  */
 async function run<T>(path: string, read: () => Promise<T>): Promise<T> {
   const waits = moment().isOnNetwork(path);
@@ -123,7 +124,10 @@ async function run<T>(path: string, read: () => Promise<T>): Promise<T> {
   }
 }
 
-/** @returns a function that reads a local path at once, and uses {@link run} for a path on a network drive */
+/**
+ * Creates a reader of paths.
+ * @returns a function that reads a local path synchronously, and a path on a network drive through the queue
+ */
 function reader<T>(atOnce: (path: string) => T, later: (path: string) => Promise<T>) {
   return async (path: string): Promise<T> =>
     moment().isOnNetwork(path) ? run(path, () => later(path)) : atOnce(path);
@@ -132,7 +136,7 @@ function reader<T>(atOnce: (path: string) => T, later: (path: string) => Promise
 export const disk = {
   moment,
   run,
-  /** Follows links. */
+  /** Returns the metadata of a file. Follows symbolic links. */
   stat: reader(
     (path) => statSync(path),
     (path) => promises.stat(path),
@@ -147,7 +151,7 @@ export const disk = {
   ),
   /** Calls the listener whenever a silent drive answers. @returns a function that removes the listener */
   onAnswer: queue.onAnswer,
-  /** Whether a read of a network drive has not ended yet. */
+  /** Whether a read of a network drive is still running. */
   isWaiting: () => running > 0 || queue.isWaiting(),
 };
 

@@ -22,29 +22,29 @@ export const MAX_FILE_BYTES = 8 * 1024 * 1024;
 /** Maximum size of a file that is read synchronously (bytes). */
 const MAX_SYNC_BYTES = 1024 * 1024;
 
-/** Resolution of the clock for file times (milliseconds). */
+/** Resolution of the clock for file times (ms). */
 export const CLOCK_TICK_MS = 20;
 
 /** Mode and owner of a file. */
 export interface Metadata {
-  /** Permission bits. */
+  /** Permission bits of the file. */
   readonly mode: number;
   readonly uid: number;
   readonly gid: number;
 }
 
-/** `text` has one character for each byte of the file (latin1). */
+/** Content of a file. `text` has one character for each byte of the file (latin1). */
 type Content =
   | { readonly kind: "absent" }
   | { readonly kind: "known"; readonly text: string }
-  /** `reason`: why the bytes are unknown, as the end of a sentence. */
+  /** `reason` tells why the bytes are unknown, as the end of a sentence. */
   | { readonly kind: "unknown"; readonly reason: string };
 
 export type FileState = Content & {
   readonly metadata?: Metadata | undefined;
-  /** Stays the same as long as the file does not change. */
+  /** Version of the file. Stays the same while the file does not change. */
   readonly version: string;
-  /** Time of the last change (Unix milliseconds). */
+  /** Time of the file's last change (Unix milliseconds). */
   readonly since?: number | undefined;
 };
 
@@ -64,20 +64,21 @@ export function unknown(reason: string, version = "unknown"): FileState {
 }
 
 /**
- * Time without changes after which a write counts as complete (milliseconds). Needed because many writers first
- * truncate the file, and write its content a moment later.
+ * Time without changes after which a write counts as complete (ms). Many programs first truncate a file, and write its
+ * content a moment later.
  */
 const STABLE_AFTER_MS = 30;
 const MAX_WAITS = 10;
 
 /**
- * Flags that open a FIFO without waiting, and refuse a symbolic link. (The callers have already resolved all links.)
+ * Flags for opening a file. A FIFO is opened without waiting, and a symbolic link is refused. (The callers have already
+ * resolved all links.)
  */
 export const READ_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 
 /**
- * Resolves the symbolic links of a path, even if the file does not exist.
- * @param path absolute
+ * Resolves the symbolic links of a path. The file need not exist.
+ * @param path absolute path
  */
 export async function realPath(path: string): Promise<string> {
   const missing: string[] = [];
@@ -89,16 +90,16 @@ export async function realPath(path: string): Promise<string> {
   }
 }
 
-/** Whether a symbolic link has replaced a folder of a real path, so that the path now leads to a different file. */
+/** Whether a symbolic link has replaced a folder of a real path. The path then leads to a different file. */
 export async function isBelowLink(path: string): Promise<boolean> {
   return (await realPath(dirname(path))) !== dirname(path);
 }
 
 /**
- * Reads the state of a path. A small local file is read synchronously, so that the host cannot let an agent continue
- * meanwhile. If a folder of the path has become a symbolic link, the file counts as absent.
+ * Reads the state of a path. Reads a small local file synchronously, so that the host cannot let an agent continue
+ * during the read. If a folder of the path has become a symbolic link, the file counts as absent.
  * @param path a {@link realPath}
- * @param maxBytes if the file is longer, its content is unknown
+ * @param maxBytes maximum size of the file. The content of a longer file is unknown
  */
 export async function readState(path: string, maxBytes = MAX_FILE_BYTES): Promise<FileState> {
   return (
@@ -107,7 +108,7 @@ export async function readState(path: string, maxBytes = MAX_FILE_BYTES): Promis
   );
 }
 
-/** @returns undefined for a file that is too large to be read synchronously */
+/** Reads the state synchronously. @returns undefined for a file that is too large for this */
 function readStateSync(path: string, maxBytes: number): FileState | undefined {
   try {
     if (realpathSync.native(dirname(path)) !== dirname(path)) return ABSENT;
@@ -141,7 +142,7 @@ async function readStateAsync(path: string, maxBytes: number): Promise<FileState
   }
 }
 
-/** Returns the state of a path that cannot be opened, such as a symbolic link. */
+/** Returns the state of a path that cannot be opened, such as the path of a symbolic link. */
 function unreadable(path: string, code: string): FileState {
   if (isAbsent(code)) return ABSENT;
   try {
@@ -171,9 +172,9 @@ function readFrom(bytes: Buffer, { found, after, maxBytes }: Reading): FileState
 }
 
 /**
- * Reads the state of a path. If a write may be in progress, waits until the file stays unchanged. An empty file is
- * watched for longer, because it may just have been truncated, and some file systems do not update the file's time
- * then.
+ * Reads the state of a path. If another program may be writing the file, waits until the file stays unchanged. Waits
+ * longer for an empty file: it may just have been truncated, and some file systems do not update the file's time when
+ * it is truncated.
  * @param path a {@link realPath}
  */
 export async function readStableState(path: string): Promise<FileState> {
@@ -182,7 +183,7 @@ export async function readStableState(path: string): Promise<FileState> {
     const found = await readState(path);
     const age = Date.now() - (found.since ?? start);
     const isEmpty = found.kind === "known" && found.text === "";
-    // If the age is -1 or less, the time comes from another machine, whose clock is ahead: the file then counts as
+    // With an age of -1 or less, the time comes from another machine whose clock is ahead: the file counts as
     // unchanged. An age between -1 and 0 is a rounding error, because file times have fractions of a millisecond and
     // Date.now() has none.
     const isStill = !isEmpty && (age >= STABLE_AFTER_MS || age <= -1);
@@ -191,7 +192,7 @@ export async function readStableState(path: string): Promise<FileState> {
   }
 }
 
-/** Reads the {@link FileState.version} of a path without following links. Never rejects. */
+/** Reads the {@link FileState.version} of a path. Does not follow links. Never rejects. */
 export async function versionAt(path: string): Promise<string> {
   if (await isBelowLink(path)) return ABSENT.version;
   return disk.lstat(path).then(versionOf, (error: unknown) => {
@@ -204,13 +205,13 @@ export function metadataOf({ mode, uid, gid }: Pick<Stats, "mode" | "uid" | "gid
   return { mode: mode & 0o7777, uid, gid };
 }
 
-/** Returns the low 32 bits of a file's inode, which stays the same when the file is renamed. */
+/** Returns the low 32 bits of a file's inode. They stay the same when the file is renamed. */
 export function inodeOf(found: Pick<Stats, "ino"> | FileState): number {
   const inode = "ino" in found ? found.ino : Number.parseInt(found.version, 10);
   return inode % 2 ** 32;
 }
 
-/** Returns the version, metadata and time of a file. */
+/** Returns the version, metadata and modification time of a file. */
 export function factsOf(found: Stats): Pick<FileState, "version" | "metadata" | "since"> {
   return { version: versionOf(found), metadata: metadataOf(found), since: found.ctimeMs };
 }

@@ -1,8 +1,8 @@
-/** Compares versions of a file, which show whether it has changed. */
+/** Creates and compares versions of files. A version shows whether a file has changed. */
 import type { BigIntStats, Stats } from "node:fs";
 
 /**
- * Identifies the content of a file without reading it. The result stays the same as long as the file does not change.
+ * Identifies the content of a file without reading the file. The result stays the same while the file does not change.
  * For a directory, changes of its entries do not count.
  */
 export function versionOf(found: Stats): string {
@@ -10,10 +10,7 @@ export function versionOf(found: Stats): string {
   return (found.isDirectory() ? [ino] : [ino, size, mtimeMs, ctimeMs]).join(" ");
 }
 
-/**
- * Removes the inode's change time from a version, so that a rename, which updates this time, does not change the
- * result.
- */
+/** Removes the inode's change time from a version. A rename updates this time, but should not change the version. */
 export function withoutRename(version: string): string {
   return version.replace(/ [^ ]*$/, "");
 }
@@ -21,13 +18,13 @@ export function withoutRename(version: string): string {
 /**
  * Whether a file is unchanged since Neovim has read it.
  * @param seen version from lua/gemini-bridge/disk/path.lua: inode, size, and the times of the last write and change,
- * each in seconds and nanoseconds; "" if there was no file
+ * each in seconds and nanoseconds. It is "" if there was no file
  */
 export function isVersionSeen(seen: string, found: BigIntStats | undefined): boolean {
   if (!found) return seen === "";
   const second = 1_000_000_000n;
   const { size, mtimeNs, ctimeNs } = found;
   const facts = [size, mtimeNs / second, mtimeNs % second, ctimeNs / second, ctimeNs % second];
-  // The inode is not compared, because Lua rounds large numbers.
+  // Does not compare the inode, because Lua rounds large numbers.
   return seen.split(" ").slice(1).join(" ") === facts.join(" ");
 }

@@ -4,30 +4,39 @@ import { basename, dirname, join } from "node:path";
 import { disk, fileSystem } from "./disk.ts";
 import { codeOf } from "./error-code.ts";
 
-/** Events are reported after this delay, because a file that is being saved may disappear for a moment. */
+/** Delay before events are reported (ms). A file that is being saved may disappear for a moment. */
 const DEBOUNCE_MS = 50;
 
-/** Polling interval of a folder if the system has no free watches (fs.inotify in sysctl). */
+/**
+ * Polling interval of a folder if the system has no free watches (ms). The number of watches is limited by fs.inotify
+ * in sysctl.
+ */
 const POLL_INTERVAL_MS = 2_000;
 
 interface FileWatch {
-  /** Watches these files (absolute paths) and no others. */
+  /** Watches exactly these files (absolute paths). */
   set(paths: Iterable<string>): void;
   /** Watches one more file. */
   add(path: string): void;
   remove(path: string): void;
-  /** Ends all watches. Idempotent. A later `set` starts new watches. */
+  /** Ends all watches. A later `set` starts new watches. Idempotent. */
   close(): void;
 }
 
-/** A folder with watched files. */
+/** A folder that contains watched files. */
 interface Folder {
   names: Set<string>;
-  /** Undefined until a network drive has answered, because watching a silent drive would block. */
+  /**
+   * Watcher of the folder. Undefined while its network drive has not answered, because watching a silent drive would
+   * block.
+   */
   watcher: Pick<FSWatcher, "close"> | undefined;
 }
 
-/** @param changed called with files that may have changed or disappeared */
+/**
+ * Creates a watch without files.
+ * @param changed called with files that may have changed or disappeared
+ */
 export function createFileWatch(changed: (paths: ReadonlySet<string>) => void): FileWatch {
   const folders = new Map<string, Folder>();
   let timer: NodeJS.Timeout | undefined;
@@ -52,14 +61,14 @@ export function createFileWatch(changed: (paths: ReadonlySet<string>) => void): 
     else begin();
   }
 
-  /** @returns undefined if the folder does not exist: the next `set` tries again */
+  /** Starts to watch a folder. @returns undefined if the folder does not exist; the next `set` tries again */
   function begun(folder: string): Folder["watcher"] {
     try {
       const watcher = watch(folder, { persistent: false }, (event, name) => {
         const known = folders.get(folder)?.names;
         if (!known || (name && name !== basename(folder) && !known.has(name))) return;
         if (event === "rename") {
-          // The folder itself may have been replaced, so its watch is replaced.
+          // Replaces the watch, because the folder itself may have been replaced.
           drop(folder);
           add(folder, known);
         }

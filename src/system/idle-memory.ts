@@ -1,16 +1,22 @@
 /**
- * Collects garbage when the host is idle. V8 would not: it collects garbage only when memory is requested, and an idle
- * host requests none. The collection after the first client has connected frees 10 MB that the start has used.
+ * Collects garbage when the host is idle. V8 collects garbage only when the program requests memory, and an idle host
+ * requests none. The first collection, after a client has connected, frees 10 MB that only the start has needed.
  */
 
 interface IdleMemory {
-  /** @param isUsed whether a client is connected */
+  /**
+   * Must be called when a client has connected or disconnected.
+   * @param isUsed whether a client is connected
+   */
   changed(isUsed: boolean): void;
-  /** Idempotent. */
+  /** Stops the timer. Idempotent. */
   close(): void;
 }
 
-/** @param delayMs milliseconds until garbage is collected, with a client and without clients */
+/**
+ * Creates the timer for garbage collections.
+ * @param delayMs delay of a collection (ms), with a client (`used`) and without clients (`unused`)
+ */
 export function createIdleMemory(delayMs = { used: 3_000, unused: 10 * 60_000 }): IdleMemory {
   let timer: NodeJS.Timeout | undefined;
   return {
@@ -28,13 +34,13 @@ function collectGarbage(): void {
   if (!inspector) return;
   const session = new inspector.Session();
   session.connect();
-  // Disconnects later, because Node 20 to 24 hang if the session is disconnected in the callback.
+  // Disconnects after the callback: Node 20 to 24 hang if the session is disconnected inside the callback.
   session.post("HeapProfiler.collectGarbage", () => setImmediate(() => session.disconnect()));
 }
 
 /**
- * Loads the inspector on first use, because it takes 2 MB and 10 ms.
- * @returns undefined if this Node lacks it or is older than 20.16
+ * Loads the inspector when it is first needed, because it takes 2 MB and 10 ms.
+ * @returns undefined if this Node has no inspector or is older than 20.16
  */
 function loadInspector(): typeof import("node:inspector") | undefined {
   try {

@@ -1,4 +1,4 @@
-/** Linux: reads processes, mounts and users from /proc. */
+/** Reads processes, mounts and users from /proc, on Linux. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join, relative } from "node:path";
 import { macos } from "./macos.ts";
@@ -8,10 +8,10 @@ import { isBelow, unix } from "./unix.ts";
 /** The state of an established connection in /proc/net. */
 const ESTABLISHED = "01";
 
-/** Clock ticks per second in /proc, on every machine that runs Node (`getconf CLK_TCK`). */
+/** Clock ticks per second in /proc (`getconf CLK_TCK`). The value is the same on every machine that runs Node. */
 const TICKS_PER_SECOND = 100;
 
-/** Types of file systems that another machine or a process serves. All others answer at once. */
+/** Types of file systems that another machine or a process serves. Only these can fail to answer. */
 const NETWORK =
   /^(nfs4?|cifs|smb3|smbfs|ncpfs|afs|9p|autofs|beegfs|ceph|coda|davfs|glusterfs|gpfs|lustre|orangefs|pvfs2|fuse(\..*)?)$/;
 
@@ -30,7 +30,7 @@ export const linux: System = {
   },
   isDefunct: (pid) => statOf(String(pid))?.[0] === "Z",
   async startOf(pid) {
-    // Computed from the start of this process, because a container may have its own boot time.
+    // Computes the start relative to the start of this process, because a container may have its own boot time.
     const [own, other] = [ticks("self"), ticks(String(pid))];
     if (own === undefined || other === undefined) return undefined;
     return Date.now() - (process.uptime() + (own - other) / TICKS_PER_SECOND) * 1000;
@@ -53,28 +53,32 @@ export const linux: System = {
   },
 };
 
-/** Start of a process, in clock ticks since boot. */
+/** Returns the start time of a process (clock ticks since boot). */
 function ticks(pid: string): number | undefined {
   const stat = statOf(pid);
   return stat && Number(stat[19]);
 }
 
-/** Reads the fields of proc_pid_stat(5), beginning with the third (the state). */
+/** Reads the fields of proc_pid_stat(5), beginning with the third field (the state). */
 function statOf(pid: string): string[] | undefined {
   const stat = read(`/proc/${pid}/stat`, "latin1");
-  // "pid (name) state …": the name may contain parentheses.
+  // In "pid (name) state …", the name may contain parentheses.
   return stat === "" ? undefined : stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
 /**
  * Whether root of the parent user namespace has an id in this namespace.
- * @param map in each line: first id in this namespace, first id in the parent namespace, count (user_namespaces(7))
+ * @param map content of uid_map (user_namespaces(7)). Each line has the first id in this namespace, the first id in the
+ * parent namespace, and a count
  */
 function isRootKnown(map: string): boolean {
   return map.split("\n").some((line) => line.trim().split(/\s+/)[1] === "0");
 }
 
-/** @param text as in proc_pid_mountinfo(5); a later mount at the same path hides an earlier one */
+/**
+ * Parses the table of mounts.
+ * @param text content of mountinfo, see proc_pid_mountinfo(5). A later mount at the same path hides an earlier one
+ */
 export function parseMountInfo(text: string): MountTable {
   const table = new Map<string, boolean>();
   for (const line of text.split("\n")) {
@@ -86,7 +90,7 @@ export function parseMountInfo(text: string): MountTable {
   return table;
 }
 
-/** Decodes one character. In mountinfo, blanks, line breaks and backslashes are written as octal numbers. */
+/** Decodes one character of mountinfo: blanks, line breaks and backslashes are written as octal numbers. */
 function character(_: string, octal: string): string {
   return String.fromCharCode(Number.parseInt(octal, 8));
 }
@@ -106,12 +110,18 @@ function connectionsOf(pid: number, ports: readonly number[]): Connection[] {
   return open.flatMap((target) => sockets.get(target) ?? []);
 }
 
-/** @param address such as `0100007F:A1B2`: hexadecimal address and port */
+/**
+ * Parses the port of an address.
+ * @param address hexadecimal address and port, such as `0100007F:A1B2`
+ */
 function portOf(address: string): number {
   return Number.parseInt(address.split(":")[1] ?? "", 16);
 }
 
-/** Returns "" if the file cannot be read: a process may belong to another user, or end at any moment. */
+/**
+ * Reads a file in /proc. Returns "" if the file cannot be read: a process may belong to another user, or end at any
+ * moment.
+ */
 function read(path: string, encoding: BufferEncoding = "utf8"): string {
   try {
     return readFileSync(path, encoding);

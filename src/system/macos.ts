@@ -1,10 +1,13 @@
-/** macOS, and other Unix systems without /proc: asks `ps` and `lsof`. */
+/** Asks `ps` and `lsof` about processes, on macOS and other Unix systems without /proc. */
 import { join, relative } from "node:path";
 import { run } from "./program.ts";
 import type { Connection, System } from "./system.ts";
 import { isBelow, secondsOf, unix } from "./unix.ts";
 
-/** Folders whose content counts as network drives, because there is no table of mounts to read. */
+/**
+ * Folders that count as network drives with everything in them. macOS has no table of mounts that could be read as a
+ * file.
+ */
 const NETWORK_FOLDERS = ["/Volumes", "/Network", "/net"];
 
 export const macos: System = {
@@ -12,7 +15,7 @@ export const macos: System = {
   name: "darwin",
   attributeCopy: ["-p"],
   settingsDirectory: (program, _, home) => join(home, "Library/Preferences", program),
-  /** Ignores case: two paths that differ only in case name the same directory. */
+  /** Ignores case: on macOS, two paths that differ only in case name the same directory. */
   isWithin: (outer, inner) => isBelow(relative(outer.toLowerCase(), inner.toLowerCase())),
   isUnknownUser: () => false,
   mounts: () => new Map(NETWORK_FOLDERS.map((place) => [place, true])),
@@ -38,7 +41,8 @@ export const macos: System = {
 };
 
 /**
- * Parses one line of `ps eww`: the command, then the variables. A value that contains ` NAME=` is cut there.
+ * Parses one line of `ps eww`: the command, then the variables. If the value of a variable contains ` NAME=`, the rest
+ * of the value is lost.
  * @param printed output of `ps`
  */
 export function parseEnvironment(printed: string): Record<string, string> | undefined {
@@ -51,12 +55,18 @@ export function parseEnvironment(printed: string): Record<string, string> | unde
   return Object.fromEntries(entries);
 }
 
-/** @param printed output of `lsof -Fn` with one field per line: `p` process, `f` descriptor, `n` name */
+/**
+ * Parses the working directory of a process.
+ * @param printed output of `lsof -Fn`, with one field per line: `p` process, `f` descriptor, `n` name
+ */
 export function parseDirectory(printed: string): string | undefined {
   return /^n(.+)$/m.exec(printed)?.[1];
 }
 
-/** @param printed output of `lsof -Fn`, with names such as `127.0.0.1:52001->127.0.0.1:41234` */
+/**
+ * Parses the connections of processes.
+ * @param printed output of `lsof -Fn`, with names such as `127.0.0.1:52001->127.0.0.1:41234`
+ */
 export function parseConnections(printed: string, ports: readonly number[]): Connection[] {
   return [...printed.matchAll(/^n\S+:(\d+)->\S+:(\d+)$/gm)]
     .map(([, own, remote]) => ({ own: Number(own), remote: Number(remote) }))

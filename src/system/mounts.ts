@@ -1,29 +1,29 @@
 /**
- * Recognizes paths on network drives by the table of mounts. Accesses no network drive for this, because a drive may
- * never answer.
+ * Recognizes paths on network drives by the table of mounts. Does not access the drives, because a drive may never
+ * answer.
  */
 import { lstatSync, readlinkSync } from "node:fs";
 import { dirname } from "node:path";
 import { platform } from "./platform.ts";
 import type { MountTable } from "./system.ts";
 
-/** Time for which the table of mounts is cached (milliseconds). */
+/** Time for which the table of mounts is cached (ms). */
 const CACHE_TIME_MS = 5_000;
 
-/** Maximum number of symbolic links on a path, as in Linux. */
+/** Maximum number of symbolic links in a path, as in Linux. */
 const MAX_LINKS = 40;
 
 interface Mounts {
   /**
-   * Follows the symbolic links of a path without reading a network drive.
-   * @param path absolute
+   * Finds the network drive of a path. Follows the symbolic links of the path without reading a network drive.
+   * @param path absolute path
    * @returns mount point of the network drive that contains the path or one of its links; undefined for a local path
    */
   networkOf(path: string): string | undefined;
 }
 
 /**
- * Returns the mounts of one moment. Reads each symbolic link only once.
+ * Returns the mounts at this moment. Reads each symbolic link only once.
  * @param table the mounts of this machine
  */
 export function mountsNow(table: MountTable = readTable()): Mounts {
@@ -35,7 +35,9 @@ export function mountsNow(table: MountTable = readTable()): Mounts {
     return links.get(path);
   }
 
-  /** Returns the network drive that contains a path. Drives may be mounted within each other: the innermost counts. */
+  /**
+   * Returns the network drive that contains a path. If one drive is mounted inside another, returns the inner drive.
+   */
   function innermost(path: string): string | undefined {
     const around = networks.filter((place) => place === "/" || `${path}/`.startsWith(`${place}/`));
     return around.sort((a, b) => b.length - a.length)[0];

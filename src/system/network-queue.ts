@@ -1,14 +1,14 @@
 /**
  * Limits reads of network drives. Each read occupies one of Node's four threads for files until the drive answers. At
- * most two reads run at once, and only one for each drive. A drive that does not answer within a second is silent:
- * until it answers, reads of it fail at once.
+ * most two reads run at the same time, and only one for each drive. A drive that has not answered for a second counts
+ * as silent: until it answers, further reads fail at once.
  */
 import { Refusal } from "../base/refusal.ts";
 
-/** Maximum number of running reads. Leaves two of Node's four threads for everything else. */
+/** Maximum number of running reads. Keeps two of Node's four threads free for other files. */
 const MAX_RUNNING = 2;
 
-/** Time in which a drive must answer (milliseconds). */
+/** Time in which a drive must answer (ms). */
 const TIMEOUT_MS = 1_000;
 
 /** A network drive did not answer in time. */
@@ -22,8 +22,8 @@ export class NoAnswer extends Refusal {
 
 interface Queue {
   /**
-   * Runs a read after the drive's earlier reads have ended.
-   * @param drive path of its mount point
+   * Runs a read of a network drive, after the earlier reads of this drive have ended.
+   * @param drive mount point of the drive
    * @throws {NoAnswer} if the drive is silent
    */
   ask<T>(drive: string, read: () => Promise<T>): Promise<T>;

@@ -5,9 +5,9 @@ import { platform } from "./platform.ts";
 import type { Process, ProcessTable } from "./system.ts";
 
 /**
- * Finds the processes that run a program, directly or as a script. If a process has restarted itself as a child, as
- * Gemini CLI does, only the parent is returned.
- * @param program its command line, and the npm package that contains its scripts
+ * Finds the processes that run a program, directly or as a script. A process may have restarted itself as a child, as
+ * Gemini CLI does: only the parent is then returned.
+ * @param program command line of the program, and the npm package that contains its scripts
  */
 export function processesOf(
   table: ProcessTable,
@@ -26,7 +26,7 @@ export function processesOf(
 }
 
 /**
- * Returns the words of a command line that may name the script that is run. Returns none if the program is not an
+ * Returns the words of a command line that may name the running script. Returns none if the program is not an
  * interpreter: an editor, for example, may have a script among its arguments only because the script is open.
  */
 function scriptsOf(program: string, words: readonly string[]): readonly string[] {
@@ -47,7 +47,7 @@ export function familyOf(table: ProcessTable, pid: number): number[] {
   return [pid, ...children.flatMap((child) => familyOf(table, child.pid))];
 }
 
-/** Whether a process runs, whichever user it belongs to. */
+/** Whether a process runs. The process may belong to any user. */
 export function isAlive(pid: number): boolean {
   const problem = signal(pid);
   return (problem === undefined || problem === "EPERM") && !platform.isDefunct(pid);
@@ -58,12 +58,12 @@ export function isOwnAndAlive(pid: number): boolean {
   return signal(pid) === undefined && !platform.isDefunct(pid);
 }
 
-/** Whether a process seems to be running. Also true if this cannot be found out. */
+/** Whether a process may be running. True also if this cannot be determined. */
 export function mayRun(pid: number): boolean {
   return signal(pid) !== "ESRCH";
 }
 
-/** @returns the error code if a process cannot be signalled; undefined if it can */
+/** Sends signal 0 to a process. @returns the error code; undefined if the process can be signalled */
 function signal(pid: number): string | undefined {
   if (pid <= 0) return "ESRCH";
   try {

@@ -3,13 +3,13 @@ import { accessSync, constants, statSync } from "node:fs";
 import { basename, delimiter, join, resolve } from "node:path";
 import type { Variables } from "./system.ts";
 
-/** Default timeout of a program (milliseconds). */
+/** Default timeout of a program (ms). */
 const TIMEOUT_MS = 3000;
 
-/** Maximum output (bytes). It is large, because a process table may have many long command lines. */
+/** Maximum output of a program (bytes). A table of processes may contain many long command lines. */
 const MAX_OUTPUT_BYTES = 64_000_000;
 
-/** Finds a program by its path, or by its name in the folders of PATH. @returns undefined if there is none */
+/** Finds a program by its path, or by its name in the folders of PATH. @returns undefined if no such program exists */
 export function findProgram(name: string, env: Variables): string | undefined {
   if (basename(name) !== name) return isExecutable(name) ? resolve(name) : undefined;
   return (env["PATH"] ?? "")
@@ -27,23 +27,23 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** @returns the output of a program, or "" if it fails or does not exist */
+/** Runs a program. @returns the output, or "" if the program fails or does not exist */
 export async function run(program: string, args: readonly string[], timeout = TIMEOUT_MS): Promise<string> {
   return (await execute(program, args, timeout)) ?? "";
 }
 
-/** @returns whether the program ended without an error */
+/** Runs a program. @returns whether the program ended without an error */
 export async function succeeds(program: string, args: readonly string[]): Promise<boolean> {
   return (await execute(program, args, TIMEOUT_MS)) !== undefined;
 }
 
-/** @returns the output; undefined after an error */
+/** Runs a program. @returns the output; undefined after an error */
 async function execute(
   program: string,
   args: readonly string[],
   timeout: number,
 ): Promise<string | undefined> {
-  const { execFile } = await import("node:child_process"); // keeps the start of the host fast
+  const { execFile } = await import("node:child_process"); // loaded late, so that the host starts fast
   return new Promise((resolve) => {
     execFile(program, args, { timeout, maxBuffer: MAX_OUTPUT_BYTES }, (error, stdout) =>
       resolve(error ? undefined : stdout),

@@ -2,13 +2,13 @@
 import { lstatSync, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** Writable by group or others. */
+/** Mode bits of a file that its group or other users can write. */
 const WRITABLE = 0o022;
 
 /**
- * Finds out whether a user other than root could change a file or a directory above it.
- * @param path of an existing file
- * @returns why the CLI ignores the file; undefined if the CLI trusts it
+ * Determines whether a user other than root could change a file, or a directory above the file.
+ * @param path path of an existing file
+ * @returns the reason why the CLI ignores the file; undefined if the CLI trusts the file
  */
 export function insecurity(path: string): string | undefined {
   try {
@@ -20,10 +20,10 @@ export function insecurity(path: string): string | undefined {
   }
 }
 
-/** Checks one path without the directories above it. */
+/** Checks a path, but not the directories above it. */
 function weakness(path: string): string | undefined {
   const found = statSync(path);
-  // If the path is a symbolic link, the owners of the link and of its target must both be root.
+  // If the path is a symbolic link, both the link and its target must belong to root.
   if (found.uid !== 0 || lstatSync(path).uid !== 0) return `${path} does not belong to root`;
   return (found.mode & WRITABLE) === 0 ? undefined : `${path} is writable by others than root`;
 }

@@ -1,4 +1,7 @@
-/** Reads small regular files. Refuses pipes, devices and large files, which would block or fill the memory. */
+/**
+ * Reads small regular files. Refuses pipes, devices and large files, because reading them could block or fill the
+ * memory.
+ */
 import { closeSync, constants, fstatSync, openSync, promises, readSync, type Stats } from "node:fs";
 import type * as z from "zod";
 import { Refusal } from "../base/refusal.ts";
@@ -11,19 +14,19 @@ export const MAX_SMALL = 100_000;
 const MAX_FILE_BYTES = 1_000_000;
 
 /**
- * Flags that open a pipe without waiting for its writer, and do not make a terminal the controlling terminal of this
- * process.
+ * Flags for opening a file. A pipe is opened without waiting for its writer, and a terminal does not become the
+ * controlling terminal of this process.
  */
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
-/** An error with a code, like a system error. */
+/** An error with an error code, like a system error. */
 class UnfitFile extends Error {
   constructor(readonly code: "EFBIG" | "ENOTREG") {
     super(code);
   }
 }
 
-/** Refuses anything but a regular file. Checks the open file, because the path may by now lead to another file. */
+/** Refuses everything except a regular file. Checks the open file, because the path may by now lead to another file. */
 function check(found: Stats): Stats {
   if (!found.isFile()) throw new UnfitFile("ENOTREG");
   return found;
@@ -31,14 +34,15 @@ function check(found: Stats): Stats {
 
 /**
  * Returns the bytes that were read.
- * @param content buffer with one byte more than the maximum size. A file that fills it is refused as too large.
+ * @param content buffer with one byte more than the maximum size. If the file fills the buffer, it is refused as too
+ * large
  */
 function whole(content: Buffer, length: number): Buffer {
   if (length === content.length) throw new UnfitFile("EFBIG");
   return content.subarray(0, length);
 }
 
-/** Reads a file of at most `max` bytes. @throws like {@link readSmallSync} */
+/** Reads a file of at most `max` bytes. @throws the same errors as {@link readSmallSync} */
 export function readUpToSync(path: string, max: number): { content: Buffer; found: Stats } {
   const file = openSync(path, FLAGS);
   try {
@@ -55,13 +59,13 @@ export function readUpToSync(path: string, max: number): { content: Buffer; foun
 
 /**
  * Reads a file of at most MAX_SMALL bytes.
- * @throws as node:fs does, and with the code EFBIG for a larger file or ENOTREG for anything but a regular file
+ * @throws the errors of node:fs. The code is EFBIG for a larger file, and ENOTREG for everything except a regular file
  */
 export function readSmallSync(path: string): Buffer {
   return readUpToSync(path, MAX_SMALL).content;
 }
 
-/** Like {@link readSmallSync}, in a thread. */
+/** Does the same as {@link readSmallSync}, in a thread. */
 export async function readSmall(path: string): Promise<Buffer> {
   const file = await promises.open(path, FLAGS);
   try {
@@ -78,11 +82,11 @@ export async function readSmall(path: string): Promise<Buffer> {
 
 export interface SmallFile {
   readonly text: string;
-  /** User id of the owner. */
+  /** User id of the file's owner. */
   readonly uid: number;
-  /** Permission bits. */
+  /** Permission bits of the file. */
   readonly mode: number;
-  /** Time of the last write (Unix milliseconds). */
+  /** Time of the last write to the file (Unix milliseconds). */
   readonly date: number;
 }
 
@@ -108,7 +112,7 @@ export function readSmallFile(path: string): SmallFile | undefined {
   }
 }
 
-/** Reads a small JSON file of this shape. @returns undefined if it is missing, cannot be read, or has another shape */
+/** Reads a small JSON file. @returns undefined if the file is missing, cannot be read, or does not match the shape */
 export function readJson<T>(path: string, shape: z.ZodType<T>): T | undefined {
   try {
     return shape.parse(JSON.parse(readSmallFile(path)?.text ?? ""));

@@ -1,6 +1,6 @@
 /**
- * Tracks the temporary files through which user files are written. Each temporary file has a note in another directory,
- * so that a later host can remove files that a crash has left.
+ * Tracks the temporary files through which the plugin writes the user's files. For each temporary file, there is a note
+ * in another directory. By these notes, a later host can remove the temporary files that a crash has left.
  */
 import { randomBytes } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -12,27 +12,30 @@ import { isAlive } from "./processes.ts";
 const NAME = /^\..*\.[0-9a-f]{12}\.gemini-bridge$/s;
 
 /**
- * Maximum number of characters (UTF-16 units) of a user file's name that are used in the name of its temporary file.
- * Limited, because a file name can have only 255 bytes.
+ * Maximum length of the part of a user file's name that becomes part of the temporary file's name (UTF-16 units). A
+ * file name can have only 255 bytes.
  */
 const MAX_NAME_LENGTH = 50;
 
 export interface TemporaryFiles {
-  /** Must be called before the temporary file is created. */
+  /** Writes the note on a temporary file. Must be called before the file is created. */
   begin(temporary: string): void;
-  /** Must be called when the temporary file is gone. */
+  /** Removes the note on a temporary file. Must be called when the file is gone. */
   end(temporary: string): void;
   /** Removes the temporary files of processes that have ended. */
   removeLeftovers(): Promise<void>;
 }
 
-/** Returns a new path for a temporary file beside this file. */
+/** Returns a new path for a temporary file in the folder of a user's file. */
 export function temporaryPathFor(path: string): string {
   const name = basename(path).slice(0, MAX_NAME_LENGTH);
   return join(dirname(path), `.${name}.${randomBytes(6).toString("hex")}.gemini-bridge`);
 }
 
-/** @param directory for the notes; only the user may write to it */
+/**
+ * Creates the tracker.
+ * @param directory directory for the notes. Only the user may write to it
+ */
 export function createTemporaryFiles(directory: string): TemporaryFiles {
   const noteOf = (temporary: string) =>
     join(directory, `${process.pid}${/\.[0-9a-f]{12}(?=\.gemini-bridge$)/.exec(temporary)?.[0]}`);

@@ -1,10 +1,10 @@
-/** The common part of Linux and macOS. */
+/** Implements the functions that are the same on Linux and macOS. */
 import { basename } from "node:path";
 import { run } from "./program.ts";
 import type { Process, ProcessTable, System } from "./system.ts";
 
 /**
- * A CLI looks for one of these shells among its ancestors, and checks at most MAX_DEPTH of them (Gemini CLI 0.61.0,
+ * Shells for which a CLI looks among its ancestors. The CLI checks at most MAX_DEPTH ancestors (Gemini CLI 0.61.0,
  * `process-utils`).
  */
 const SHELLS = new Set(["zsh", "bash", "sh", "tcsh", "csh", "ksh", "fish", "dash"]);
@@ -24,7 +24,10 @@ export const unix = {
   async processes() {
     return parseProcesses(await run("ps", ["-A", "-ww", "-o", "pid=,ppid=,etime=,command="]));
   },
-  /** Walks up to the first shell, then to the shell's grandparent. Without a shell, takes the topmost process. */
+  /**
+   * Looks for the first shell above the CLI, and takes the shell's grandparent. Without a shell, takes the topmost
+   * process.
+   */
   editorProcess(table, cli): number {
     let current = cli;
     for (let depth = 0; depth < MAX_DEPTH; depth++) {
@@ -35,21 +38,24 @@ export const unix = {
     }
     return current;
   },
-  /** Takes the parent, or the process itself if its parent is init. */
+  /** Takes the parent of the process, or the process itself if its parent is init. */
   editorAboveShell(table, pid): number {
     const parent = table.get(pid)?.parent ?? 0;
     return parent > 1 ? parent : pid;
   },
 } satisfies Partial<System>;
 
-/** Returns the program's name as the CLI sees it: the last part of the command line's first word. */
+/** Returns the name of the program as the CLI sees it: the last path component of the first word. */
 function programOf({ command }: Process): string {
   return basename(command.split(" ", 1)[0] ?? "");
 }
 
 const LINE = /^ *(\d+) +(\d+) +(\S+) *(.*?) *$/gm;
 
-/** @param printed output of `ps`: process id, parent, elapsed time, command line */
+/**
+ * Parses a table of processes.
+ * @param printed output of `ps`: process id, parent, elapsed time, command line
+ */
 export function parseProcesses(printed: string): ProcessTable {
   const table = new Map<number, Process>();
   for (const [, pid, parent, elapsed = "", command = ""] of printed.matchAll(LINE)) {
@@ -60,7 +66,8 @@ export function parseProcesses(printed: string): ProcessTable {
 }
 
 /**
- * @param elapsed time since the start of a process, as `ps` prints it: `[[dd-]hh:]mm:ss`
+ * Parses the elapsed time of a process.
+ * @param elapsed time since the start of the process, as `ps` prints it: `[[dd-]hh:]mm:ss`
  * @returns seconds
  */
 export function secondsOf(elapsed: string): number {
@@ -68,7 +75,10 @@ export function secondsOf(elapsed: string): number {
   return ((days * 24 + hours) * 60 + minutes) * 60 + seconds;
 }
 
-/** Whether a relative path leads to the directory itself or below it. @param way as from `path.relative` */
+/**
+ * Whether a relative path leads to its start directory or to something below it.
+ * @param way result of `path.relative`
+ */
 export function isBelow(way: string): boolean {
   return way !== ".." && !way.startsWith("../");
 }

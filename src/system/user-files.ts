@@ -1,6 +1,6 @@
 /**
- * Writes the user's files, for all features. Replaces a file only if it still contains the expected bytes, keeps its
- * metadata, and leaves it unchanged if anything fails.
+ * Writes the user's files, for all features. Replaces a file only if the file still contains the expected bytes. Keeps
+ * the file's metadata. If anything fails, leaves the file unchanged.
  */
 import { constants, type Stats } from "node:fs";
 import { access, type FileHandle, link, lstat, mkdir, open, rename, rm, rmdir } from "node:fs/promises";
@@ -26,26 +26,29 @@ const NEW_FILE_MODE = 0o644;
 
 /** The wanted state of a file. */
 interface Wanted {
-  /** The new content, with one character for each byte (latin1). Undefined removes the file. */
+  /** New content of the file, with one character for each byte (latin1). Undefined removes the file. */
   readonly text: string | undefined;
-  /** Metadata to set. By default, a file keeps its own. */
+  /** Metadata to set. Default: the file keeps its metadata. */
   readonly metadata?: Metadata | undefined;
-  /** Whether the user's own file is written even if it is read-only, as by `:w!`. */
+  /** Whether to write the user's own file even if the file is read-only, as `:w!` does. */
   readonly mayBeReadOnly?: boolean;
 }
 
 export interface UserFiles {
   /**
-   * Replaces, creates or removes a file if it is still as expected.
+   * Replaces, creates or removes a file, if its current state is the expected state.
    * @param path a {@link realPath}
-   * @param expected the state that the file must have. If the bytes are unknown, versions are compared.
+   * @param expected the state that the file must have. If its bytes are unknown, the versions are compared
    * @returns the new state
-   * @throws {Refusal} with a message for the user; the file is unchanged
+   * @throws {Refusal} with a message for the user. The file is then unchanged
    */
   replace(path: string, expected: FileState, wanted: Wanted): Promise<FileState>;
 }
 
-/** @param temporaryFiles records each temporary file, so that a later host can remove it after a crash */
+/**
+ * Creates the writer of user files.
+ * @param temporaryFiles records each temporary file, so that a later host can remove the file after a crash
+ */
 export function createUserFiles(temporaryFiles: TemporaryFiles): UserFiles {
   return {
     replace: (path, expected, wanted) =>
@@ -63,7 +66,7 @@ export function createUserFiles(temporaryFiles: TemporaryFiles): UserFiles {
   };
 }
 
-/** @returns the current state. @throws {Refusal} if it is not as expected */
+/** Reads the current state of a file. @throws {Refusal} if the file is not in the expected state */
 async function check(path: string, expected: FileState): Promise<FileState> {
   if (await isBelowLink(path))
     throw new Refusal(`A parent folder of ${path} is now a symbolic link: nothing was written`);
@@ -93,15 +96,15 @@ async function write(path: string, bytes: Buffer, writing: Writing): Promise<voi
   if (stats.isSymbolicLink() || stats.isDirectory()) return create(path, bytes, writing);
   if (!stats.isFile()) throw new Refusal(`${path} is not a regular file: nothing was written`);
   if (!writing.mayBeReadOnly) await access(path, constants.W_OK);
-  // Replacing the file would break its other hard links, and change the owner of another user's file. Such files are
-  // overwritten instead.
+  // Overwrites a file with several hard links, because replacing it would separate the links. Also overwrites a file of
+  // another user, because replacing it would change its owner.
   const mayReplace = stats.nlink === 1 && platform.isOwn(stats.uid);
   if (!mayReplace || !(await exchange(path, bytes, stats, writing))) await overwrite(path, bytes, writing);
 }
 
 /**
  * Creates a file, or replaces a symbolic link or an empty directory. Readers never see an incomplete file. If another
- * program creates the file meanwhile, that program's file is kept.
+ * program creates the file meanwhile, keeps the file of that program.
  */
 async function create(
   path: string,
@@ -121,7 +124,7 @@ async function create(
       if (found.kind === "absent") return await link(temporary, path);
     } catch (error) {
       if (codeOf(error) === "EEXIST") throw changed(path);
-      // The file system may have no hard links: renames the file instead.
+      // Renames the temporary file if the file system has no hard links.
     }
     await check(path, found);
     if (found.kind !== "absent" && (await lstat(path)).isDirectory()) await removeDirectory(path);
@@ -136,32 +139,33 @@ async function removeDirectory(path: string): Promise<void> {
 }
 
 /**
- * Replaces a file atomically with a temporary file that has the same metadata.
+ * Replaces a file atomically with a temporary file. The temporary file gets the same metadata.
  * @returns false if the temporary file cannot get this metadata
  */
 async function exchange(path: string, bytes: Buffer, stats: Stats, writing: Writing): Promise<boolean> {
   const { found, metadata, temporaryFiles } = writing;
   return withTemporaryFile(path, temporaryFiles, async (temporary) => {
-    // Opened before `cp` gives it the mode of the user's file, because a read-only file cannot be opened for writing.
+    // Opens the temporary file before `cp` copies the mode of the user's file, because a read-only file cannot be
+    // opened for writing.
     const file = await open(temporary, "wx+", 0o600).catch(() => undefined);
     if (!file) return false;
     try {
       if (!(await succeeds("cp", [...platform.attributeCopy, "--", path, temporary]))) return false;
       const own = metadataOf(await file.stat());
       if (own.uid !== stats.uid || own.gid !== stats.gid || own.mode !== (stats.mode & 0o7777)) return false;
-      await fill(file, bytes); // clears setuid and setgid
+      await fill(file, bytes); // also clears setuid and setgid
       await setMetadata(file, path, metadata ?? own);
     } finally {
       await file.close();
     }
-    // The file may have changed during the copy.
+    // Checks again, because the file may have changed while the metadata were copied.
     await check(path, found);
     await rename(temporary, path);
     return true;
   });
 }
 
-/** Runs `use` with a new temporary path, and removes what is left at the path afterwards. */
+/** Runs `use` with a new path for a temporary file. Afterwards, removes the temporary file if it still exists. */
 async function withTemporaryFile<T>(
   path: string,
   temporaryFiles: TemporaryFiles,
@@ -184,8 +188,8 @@ async function fill(file: FileHandle, bytes: Buffer): Promise<void> {
 }
 
 /**
- * Writes the bytes into the file itself. Writes the part beyond the old end first: if the disk is full, this fails
- * before any old byte is changed. Restores the previous bytes if anything else fails.
+ * Writes the bytes into the file itself. First writes the part beyond the old end of the file: on a full disk, this
+ * fails before any old byte is changed. If anything else fails, restores the previous bytes.
  */
 async function overwrite(path: string, bytes: Buffer, { found, metadata }: Writing): Promise<void> {
   const file = await openForWriting(path);
@@ -210,7 +214,7 @@ async function overwrite(path: string, bytes: Buffer, { found, metadata }: Writi
   }
 }
 
-/** Opens a file for writing. If the user's own file is read-only, makes it writable until it is open. */
+/** Opens a file for writing. Makes a read-only file of the user writable while opening it. */
 async function openForWriting(path: string): Promise<FileHandle> {
   const flags = constants.O_RDWR | constants.O_NOFOLLOW;
   try {
