@@ -36,6 +36,7 @@ export interface AgentTurns {
 }
 
 /**
+ * Creates the store of turns.
  * @param save stores a turn, so that the turn survives a restart of the host process. `undefined` removes the stored
  * turn
  */

@@ -205,13 +205,13 @@ function goneInode(before: number, found: Found): number | undefined {
   return typeof found === "object" && inodeOf(found) === before ? undefined : before;
 }
 
-/** Files that have left their paths during the command. They may have been renamed. */
+/** Files that disappeared from their paths during the command, perhaps by a rename. */
 interface Renamed {
   /** Inodes of the files whose bytes before the command are known. */
   readonly known: ReadonlySet<number>;
   /**
-   * Files whose earlier bytes are unknown. They are identified by {@link withoutRename} of their version, because a new
-   * file may reuse the inode of a deleted file.
+   * Files whose earlier bytes are unknown. Each file is identified by {@link withoutRename} of its version. The inode
+   * is not enough, because a new file may reuse the inode of a deleted file.
    */
   readonly unknown: ReadonlySet<string>;
 }

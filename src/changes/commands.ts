@@ -58,8 +58,8 @@ export interface Commands {
   /** Records that a running command has written a file. @param before state of the file before that write */
   noticed(before: FileState, path: string, now: FileState): void;
   /**
-   * Records the state of a file just before an agent's edit. Otherwise, the edit could be attributed to a command that
-   * has just ended, because its files may still be compared.
+   * Records the state of a file just before an agent's edit. Otherwise, a comparison that still runs after a command
+   * could attribute the edit to the command.
    */
   editing(path: string, now: FileState): void;
   /** Empties the cache of files that were read for the last snapshot. */
@@ -110,7 +110,7 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
       size += lengthOf(after);
       const fits =
         size <= MAX_TEXT_LENGTH ? after : { ...after, ...unknown(TOO_MUCH), version: after.version };
-      // Reads `settled` again, because others may have written the file during the comparison.
+      // Looks up writes by others again, because others may have written the file during the comparison.
       written.push({ path, before: settled.get(path) ?? before, after: fits });
     }
     return { written: written.filter(({ before, after }) => before.version !== after.version), gaps };

@@ -116,7 +116,7 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
   const journal = createJournal(own, log);
   /** Entries that later edits of the same turn can extend, oldest first. The key contains the session and the path. */
   const ofTurns = new Map<string, Entry>();
-  /** Total length of the texts in `ofTurns` (characters). */
+  /** Total length of the texts of all entries that can still be extended (characters). */
   let openLength = 0;
   const ofReviews = new Map<number, Proposal>();
   /** Entry of each file's last review, by path. Leaves out the texts, because they may be long. */

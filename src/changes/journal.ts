@@ -69,8 +69,8 @@ export function createJournal(file: string, log: Log): Journal {
   /** Time and size of each stored value, oldest first. */
   const stored = new Map<string, { at: number; size: number }>();
   /**
-   * `size`: size of the file, undefined until it is needed. `storedSize`: total size of the current values, without
-   * removed and replaced ones.
+   * `size`: size of the file; undefined before the first use. `storedSize`: total size of all values that are neither
+   * removed nor replaced.
    */
   let size: number | undefined;
   let storedSize = 0;

@@ -32,7 +32,7 @@ const MAX_PROBLEMS = 3;
 
 type Verb = "Kept" | "Undid";
 
-/** The part of a decision that concerns one file. */
+/** Part of a decision: the change of one file. */
 interface Step {
   readonly before: FileChange;
   readonly after: FileChange;
@@ -133,8 +133,8 @@ export function createDecisions(options: DecisionsOptions): Decisions {
   }
 
   /**
-   * Puts the files that agents created first. Undo must delete these files before it restores others, because they may
-   * block the path of another file.
+   * Puts the files that agents created first. Undo deletes created files before it restores other files, because a
+   * created file may block the path of a file that must be restored.
    */
   function createdFirst(chosen: readonly Chosen[]): Chosen[] {
     const isCreated = ({ path }: Chosen) => files.get(path)?.before === "absent";

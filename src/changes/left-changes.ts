@@ -47,6 +47,7 @@ interface Taken {
 }
 
 /**
+ * Gives access to the journals of ended Neovim instances.
  * @param own the journal of this Neovim: `<machine>/<instance>.jsonl`. The instance consists of Neovim's process id and
  * start time. Journals of other machines are not adopted, because their Neovim may still run
  */

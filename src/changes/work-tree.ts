@@ -42,7 +42,7 @@ export function pathIn({ top }: WorkTree, name: string): string {
   return top === "/" ? `/${name}` : `${top}/${name}`;
 }
 
-/** Returns a path relative to a directory that contains it. */
+/** Converts an absolute path to a path relative to a parent directory. */
 export function nameIn(directory: string, path: string): string {
   return path.slice(directory === "/" ? 1 : directory.length + 1);
 }

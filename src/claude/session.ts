@@ -134,7 +134,7 @@ export async function openSession(options: SocketSessionOptions): Promise<Client
       isConnected = isSettled = false;
       for (const request of [...awaited.keys()]) reportSent(request, false);
       if (wasConnected) options.ended(session);
-      transport.onclose?.(); // aborts pending calls; `ended` has already closed their reviews
+      transport.onclose?.(); // aborts pending calls, whose reviews are already closed
     });
 
   const session: Client = {

@@ -38,7 +38,10 @@ interface Limits {
   signal: AbortSignal;
 }
 
-/** @param timeout timeout for questions without a timeout of their own (milliseconds) */
+/**
+ * Creates the functions that ask Neovim.
+ * @param timeout timeout for questions without a timeout of their own (milliseconds)
+ */
 export function createAsking(bridge: Pick<Bridge, "call">, timeout: number): Asking {
   const waiting = new Map<number, (problem: unknown, result?: unknown) => void>();
   let last = 0;

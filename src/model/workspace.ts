@@ -25,7 +25,7 @@ export interface Workspace {
    * Returns the name of a file for the model: a relative path in the first open directory, otherwise an absolute path.
    */
   name(path: string): string;
-  /** Like `name`, but always a single line. File names can contain line breaks. */
+  /** Returns the name of a file as a single line. File names can contain line breaks. */
   label(path: string): string;
 }
 

@@ -104,7 +104,7 @@ interface ReviewsOptions {
   clients: Pick<ClientList, "get">;
   names: {
     nameOf(session: Pick<Client, "id" | "info">): Names;
-    /** @param cli name of a CLI profile */
+    /** Returns the name of a CLI for messages. @param cli name of the CLI's profile */
     labelOf(cli: string): string;
   };
   /** Highest review id that Neovim knows. */

@@ -7,6 +7,7 @@ import type { ReviewOutcome } from "../base/outcome-names.ts";
 import type { DiskText } from "../system/disk-text.ts";
 
 /**
+ * State of a review:
  * - `open`: waits for the user
  * - `closing`, then `closed`: ends without an outcome
  * - `decided`: the user has accepted or rejected the text

@@ -30,7 +30,7 @@ interface Followed {
   isChecking: boolean;
 }
 
-/** @param changed called when a write to a file is complete */
+/** Creates the watch for reviewed files. @param changed called when a write to a file is complete */
 export function createReviewedFiles(
   bridge: Pick<Bridge, "tell">,
   changed: (path: string) => void,

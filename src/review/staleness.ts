@@ -51,7 +51,7 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
   const due = new Set<Review>();
   let isChecking = false;
 
-  /** Starts to follow the file of a review. Keeps known values of `edited` and `stale`. */
+  /** Starts to follow the file of a review. Keeps the state that is already known. */
   function follow(review: Review): FollowedFile {
     const before = review.file;
     const file: FollowedFile = {

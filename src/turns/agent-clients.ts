@@ -33,7 +33,7 @@ interface AgentClientsOptions {
   sessions: Pick<ClientList, "connected">;
   /** Agents that sent hook events before a crash of the host process. */
   earlier: readonly HeardAgent[];
-  /** Called when `hasHeard` or `hasHooks` becomes true. */
+  /** Called after the first hook event of any agent, and after the first hook event of each session's client. */
   found(): void;
   /** Stores all agents that have sent hook events, so that they are known after a crash of the host process. */
   remember(agents: HeardAgent[]): void;

@@ -29,7 +29,7 @@ export async function asksBefore(
   return isGated(event.agent.cli, setting) && isConnected();
 }
 
-/** Returns whether the gate is on for a CLI. */
+/** Returns whether a CLI must ask before every edit (:GeminiGate). */
 export function isGated(cli: string, { clis, all }: EventPayload<"gate">): boolean {
   return clis[cli] ?? all;
 }
