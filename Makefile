@@ -10,7 +10,7 @@ RUN_TS = node --import ./scripts/typescript.mjs
 # Runs TypeScript as an ordinary user, for programs that start a real Neovim with a real CLI.
 RUN_AS_USER = node scripts/as-user.mjs
 
-# Packages that only the tests run, installed in separate folders.
+# Packages that only the tests use. Each folder has its own packages.
 APART = $(patsubst %,%/node_modules/.package-lock.json,.compat .qwen .nodes)
 
 .PHONY: help deps packages build lint format typecheck test tests quick compat demo try screenshot bench package version publish audit notices fuzz soak doc doc-check clean
@@ -44,15 +44,15 @@ format: deps ## format all sources
 typecheck: deps ## check the types
 	tsc --noEmit
 
-# Releases of the CLI's client code, in a separate folder.
+# Gemini CLI's client code in several releases, for the compatibility tests. In a separate folder.
 .compat/node_modules/.package-lock.json: test/compat/package-lock.json
 	mkdir -p .compat
 	cp test/compat/package.json test/compat/package-lock.json .compat
 	cd .compat && npm ci --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
-# Qwen Code, in a separate folder. `npm ci` does not work: Qwen Code has optional packages that registries lack and that
-# are therefore missing from the lock file. They are not needed.
+# Qwen Code, in a separate folder. `npm ci` would fail: some optional packages of Qwen Code are missing from the lock
+# file, because registries do not have them. The tests do not need these packages.
 .qwen/node_modules/.package-lock.json: test/qwen/package-lock.json
 	mkdir -p .qwen
 	cp test/qwen/package.json test/qwen/package-lock.json .qwen

@@ -1,21 +1,21 @@
--- Builds the Node part after an installation or update. lazy.nvim runs this file in a coroutine whose yields show
--- progress; other plugin managers run it with `dofile`. See |gemini-bridge-install|.
+-- Builds the Node part after an installation or update. lazy.nvim runs this file in a coroutine, and shows a progress
+-- message at each yield. Other plugin managers run this file with `dofile`. See |gemini-bridge-install|.
 local directory = vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)))
--- Loaded by path, because the plugin is not in 'runtimepath' during its installation.
+-- Loads the module by its path, because the plugin is not in 'runtimepath' during its installation.
 if dofile(directory .. "/lua/gemini-bridge/host/bundle.lua").state() == "current" then
   return
 end
 local build = dofile(directory .. "/lua/gemini-bridge/host/build.lua")
 
---- Timeout of a build.
+--- Timeout of a build (ms).
 local TIMEOUT_MS = 15 * 60 * 1000
 
 local managed = coroutine.isyieldable()
---- Whether the plugin manager catches errors. vim.pack does not, and would show a traceback.
+--- Whether the plugin manager catches errors. vim.pack does not catch errors, and would show the user a traceback.
 local caught = not vim.fn.expand("<stack>"):find("PackChanged", 1, true)
 local finished, problem = false, nil
 local messages = {}
--- Set if setup() has already run, as before an update.
+-- The configuration; nil if setup() has not run yet, as during an installation.
 local config = package.loaded["gemini-bridge.config"]
 
 build.run(function(message)
@@ -31,8 +31,8 @@ end, config and config.get().node)
 
 if managed then
   while not (finished and #messages == 0) do
-    -- vim.wait() would run lazy.nvim's loop inside itself and block the loop forever. lazy.nvim sends "abort" when the
-    -- user has closed its window.
+    -- Yields instead of calling vim.wait(). In a coroutine of lazy.nvim, vim.wait() would block lazy.nvim's loop
+    -- forever. lazy.nvim sends "abort" when the user has closed its window.
     if coroutine.yield(table.remove(messages, 1)) == "abort" then
       error("gemini-bridge: aborted", 0)
     end

@@ -1,9 +1,9 @@
-/** Measures the longest time for which the editor's event loop is blocked. */
+/** Measures the longest time for which Neovim's event loop is blocked. */
 import type { Nvim } from "../test/support/nvim.ts";
 
 /**
- * Keeps the event loop running, and records the longest processor time of a single iteration. Does not measure elapsed
- * time, which other programs on the machine would affect.
+ * Keeps the event loop running, and records the longest processor time of a single iteration. Elapsed time would depend
+ * on other programs on the machine.
  */
 const WATCH = `
 local function now()
@@ -30,7 +30,7 @@ bench_stop = function()
 end
 `;
 
-/** The longest time for which the event loop is blocked during `run` (ms). */
+/** Returns the longest time for which the event loop is blocked while `run` runs (ms). */
 export async function longestBlock(nvim: Nvim, run: () => Promise<unknown>): Promise<number> {
   await nvim.lua(WATCH);
   await nvim.lua("bench_longest = 0");

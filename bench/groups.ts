@@ -1,4 +1,4 @@
-/** Lists the groups of rows, in the order of the table. */
+/** Lists the groups of the table's rows, in the order of the table. */
 import { changeRows } from "./rows/changes.ts";
 import { diffRows } from "./rows/diffs.ts";
 import { eventRows, snapshotRows } from "./rows/events.ts";

@@ -4,13 +4,17 @@ import http from "node:http";
 import type { Nvim } from "../test/support/nvim.ts";
 import { discoveryOf } from "./subject.ts";
 
-/** Fields of an event that depend on the tool. */
+/** The fields of a hook event that describe a tool. */
 interface HookedTool {
   tool_name: string;
   tool_input: Readonly<Record<string, string>>;
 }
 
-/** Sends a hook event about an edit of a file in the workspace, or about another tool. */
+/**
+ * Sends a hook event.
+ * @param event name of the event
+ * @param about name of a file in the workspace that the agent edits, or the use of another tool
+ */
 export type TellHook = (event: string, about: string | HookedTool) => Promise<void>;
 
 export function hookTo(nvim: Nvim): TellHook {

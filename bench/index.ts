@@ -10,7 +10,7 @@ import { comparePeer } from "./peers/index.ts";
 import { ours, startSubject, within } from "./subject.ts";
 import { formatMarkdown, formatTerminal, isMissed, type Results, type Row } from "./table.ts";
 
-/** The groups that were named on the command line. If none was named, all groups are measured. */
+/** Names of the groups on the command line. Without names, all groups are measured. */
 const named = process.argv.slice(2);
 const wanted = Object.keys(groups).filter((name) => named.length === 0 || named.includes(name));
 
@@ -23,7 +23,7 @@ const machine = [
 
 const file = (name: string) => join(import.meta.dirname, name);
 
-/** Merges the new rows into the earlier results if only some groups were measured. */
+/** Merges the new rows into the earlier results, if only some groups were measured. */
 function merge(now: readonly Results[]): Results[] {
   if (named.length === 0 || !existsSync(file("results.json"))) return [...now];
   const before: { results: Results[] } = JSON.parse(readFileSync(file("results.json"), "utf8"));
@@ -64,12 +64,12 @@ function measure(floor: string, nvim: string): Results {
   return results;
 }
 
-/** Starts the bridge once, and waits until this first start of a new build has written its code cache. */
+/** Starts the bridge once, and waits until the bridge has written the code cache of this build. */
 async function createCodeCache(): Promise<void> {
   await within(async (scope) => {
     const dist = join(root, "dist");
     const caches = () => readdirSync(dist).filter((name) => name.endsWith(".cache"));
-    // Deletes existing caches, because they may belong to an earlier build.
+    // Deletes the existing caches, because they may belong to an earlier build.
     for (const name of caches()) rmSync(join(dist, name));
     const nvim = await startSubject(scope, ours);
     await nvim.lua(ours.start);
@@ -78,7 +78,8 @@ async function createCodeCache(): Promise<void> {
   });
 }
 
-// Suppresses Node's warnings about too many listeners: the client adds a listener for each of a thousand requests.
+// Suppresses Node's warnings about too many listeners: the client adds a listener for each request, and some rows send
+// a thousand requests.
 process.removeAllListeners("warning");
 
 const binaries = execFileSync(join(root, "scripts/nvim.sh"), { encoding: "utf8" }).trim().split("\n");
@@ -87,7 +88,7 @@ const all: Results[] = [];
 await within(async (scope) => {
   const floor = await buildFloor(scope);
   for (const binary of binaries) {
-    process.env["NVIM_BIN"] = binary; // the Neovim that the test helpers start
+    process.env["NVIM_BIN"] = binary; // the test helpers start this Neovim
     const nvim = execFileSync(binary, ["--version"], { encoding: "utf8" }).split("\n", 1)[0] ?? "";
     await createCodeCache();
     if (peer) await comparePeer(peer, floor, nvim, named);

@@ -7,14 +7,17 @@ function ps(pid: number, column: string): string {
   return execFileSync("ps", ["-o", `${column}=`, "-p", String(pid)], { encoding: "utf8" }).trim();
 }
 
-/** Resident memory in MB (10^6 bytes). */
+/** Returns the resident memory of a process in MB (10^6 bytes). */
 export function residentMemory(pid: number): number {
   if (process.platform !== "linux") return (Number(ps(pid, "rss")) * 1024) / 1e6;
   const [, kilobytes] = /^VmRSS:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return (Number(kilobytes) * 1024) / 1e6;
 }
 
-/** Processor time of all threads since the start (ms). Exact on Linux, with a precision of 10 ms elsewhere. */
+/**
+ * Returns the processor time of all threads of a process since its start (ms). Exact on Linux; rounded to 10 ms
+ * elsewhere.
+ */
 export function processorTime(pid: number): number {
   if (process.platform !== "linux") {
     const parts = ps(pid, "time").split(":").map(Number);
@@ -25,7 +28,7 @@ export function processorTime(pid: number): number {
     .reduce((total, nanoseconds) => total + nanoseconds / 1e6, 0);
 }
 
-/** Sums a measurement over all processes that Neovim has started, such as the host. */
+/** Sums a measurement over all processes that a Neovim has started, such as the host. */
 export function sumBelow(pid: number, measure: (pid: number) => number): number {
   return descendants(pid).reduce((total, child) => total + measure(child), 0);
 }

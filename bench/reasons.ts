@@ -1,6 +1,6 @@
 /**
- * Reasons why rows may miss their goals. Each key is the beginning of a row's name. If several keys match a row, the
- * first one counts.
+ * Explains why some rows may miss their goals. Each key is the beginning of a row's name. If several keys match a name,
+ * the first key counts.
  */
 const reasons: Readonly<Record<string, string>> = {
   "start of Neovim":

@@ -1,6 +1,6 @@
 /** Takes samples and summarizes them. */
 
-/** Summary of all samples of one measurement, in its unit. */
+/** Summary of the samples of one measurement, in the unit of the measurement. */
 export interface Summary {
   runs: number;
   median: number;
@@ -30,8 +30,8 @@ export function summarize(samples: readonly number[]): Summary {
 }
 
 /**
- * Alternates between measurements, so that all run under the same load: runs each of them once, and repeats this until
- * each has `runs` samples.
+ * Runs measurements alternately, so that all run under the same load. Runs each measurement once, and repeats this
+ * until each has `runs` samples.
  * @returns the samples of each measurement, in the order of the measurements
  */
 export async function takeTurns<const M extends readonly (() => Promise<unknown>)[]>(
@@ -50,7 +50,7 @@ export function atP99(summary: Summary): Summary {
   return { ...summary, median: summary.p99, low: summary.p99, high: summary.p99 };
 }
 
-/** Duration of `run` (ms). */
+/** Returns the duration of `run` (ms). */
 export async function time(run: () => Promise<unknown>): Promise<number> {
   const start = performance.now();
   await run();

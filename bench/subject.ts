@@ -1,4 +1,4 @@
-/** Starts the subject of a measurement: this plugin, another one, or Neovim without plugins. */
+/** Starts the subject of a measurement: this plugin, another plugin, or Neovim without plugins. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
@@ -14,15 +14,15 @@ import { waitFor } from "../test/support/wait.ts";
 
 export interface Subject {
   name: string;
-  /** Lua that puts the plugin on 'runtimepath' and sets it up, for init.lua. */
+  /** Lua for init.lua. Puts the plugin on 'runtimepath' and sets it up. */
   init: string;
   /** Lua that starts the bridge. */
   start: string;
-  /** Only for plugins without a discovery file: Lua that returns `{ port, token }` as soon as the plugin listens. */
+  /** Lua that returns `{ port, token }` as soon as the plugin listens. Only for plugins without a discovery file. */
   endpoint?: string;
   /** Lua that accepts the pending proposal. */
   accept: string;
-  /** Environment variables. */
+  /** Environment variables of Neovim. */
   env?: Readonly<Record<string, string>>;
 }
 
@@ -39,7 +39,7 @@ export const ours: Subject = {
 /** Neovim without plugins. */
 export const plain: Subject = { name: "Neovim", init: "", start: "", accept: "" };
 
-/** Runs a function with a new scope. Afterwards disposes of everything that was added to the scope. */
+/** Runs a function with a new scope. Afterwards, disposes of everything that the function has added to the scope. */
 export async function within<T>(run: (scope: Scope) => Promise<T>): Promise<T> {
   const disposals: (() => unknown)[] = [];
   try {
@@ -50,7 +50,7 @@ export async function within<T>(run: (scope: Scope) => Promise<T>): Promise<T> {
 }
 
 export function startSubject(scope: Scope, subject: Subject, options: NvimOptions = {}): Promise<Nvim> {
-  // Removes this plugin if another one is measured, because the test helpers always add it to 'runtimepath'.
+  // Removes this plugin if another plugin is measured. The test helpers have added it to 'runtimepath'.
   const remove = subject === ours ? "" : `vim.opt.runtimepath:remove(${JSON.stringify(root)})\n`;
   return startNvim(scope, {
     ...options,
@@ -85,13 +85,13 @@ export function discoveryOf(nvim: Nvim): Discovery {
 export interface Running {
   nvim: Nvim;
   clients: CompanionClient[];
-  /** The first client. */
+  /** The client that has connected first. */
   readonly client: CompanionClient;
-  /** Port and token with which more clients can connect. */
+  /** Port and token for connecting more clients. */
   endpoint: Endpoint;
 }
 
-/** Starts a Neovim with a running bridge, and clients that have received the first context. */
+/** Starts a Neovim with a running bridge and connected clients. The clients have received the first context. */
 export async function startBridge(
   scope: Scope,
   subject: Subject,
@@ -108,8 +108,8 @@ export async function startBridge(
   const connected: CompanionClient[] = [];
   for (let i = 0; i < clients; i += 1) connected.push(await connectClient(scope, { port, token }));
   for (const client of connected) {
-    // Fires events until the client has a context, because some plugins send none before the first event, or send it
-    // too early. Waits between the events, because each event restarts the debounce of these plugins.
+    // Fires events until the client has a context. Some plugins send no context before the first event, or send the
+    // context too early. The pause between events is needed, because each event restarts the debounce of these plugins.
     const told = () => client.waitForNotification("ide/contextUpdate", undefined, 500).catch(() => undefined);
     for (let i = 0; i < 40 && !(await told()); i += 1) {
       await nvim.lua("vim.api.nvim_exec_autocmds('CursorMoved', {})");

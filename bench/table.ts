@@ -1,13 +1,16 @@
-/** Formats the rows of the results for the terminal and as Markdown. */
+/** Formats the rows of the results, for the terminal and as Markdown. */
 import { reasonFor } from "./reasons.ts";
 import type { Summary } from "./stats.ts";
 
-/** The goal of a figure: a limit for its ratio to the floor, its difference from the floor, or the figure itself. */
+/**
+ * The goal of a figure: a limit for its ratio to the floor (`ratio`), for its difference from the floor (`more`), or
+ * for the figure itself (`most`).
+ */
 export type Goal = { ratio: number } | { more: number } | { most: number };
 
 export interface Row {
   name: string;
-  /** Empty if the figure is an exponent, which has no unit. */
+  /** Unit of the figure. Empty for an exponent, which has no unit. */
   unit: "ms" | "us" | "MB" | "KB" | "";
   figure: Summary;
   floor?: Summary;
@@ -15,12 +18,12 @@ export interface Row {
 }
 
 export interface Results {
-  /** `NVIM v0.10.4`. */
+  /** Version of Neovim, such as `NVIM v0.10.4`. */
   nvim: string;
   rows: Row[];
 }
 
-/** The value that is compared with the goal. */
+/** Returns the value that is compared with the goal. */
 function comparedValue({ figure, floor, goal }: Row): number | undefined {
   if (!floor || (goal && "most" in goal)) return figure.median;
   return goal && "more" in goal ? figure.median - floor.median : figure.median / floor.median;

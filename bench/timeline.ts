@@ -1,7 +1,7 @@
 /**
- * Prints when the steps of a review happen in client, host and editor, in milliseconds after the client's request. Each
- * time is the median of many reviews. The proposal has 1 KB, or the given size. Not part of `make bench`. README.md
- * shows the result.
+ * Prints when the steps of a review happen in client, host and editor: milliseconds after the client's request. Each
+ * time is the median of many reviews. The proposal has 1 KB, or the given size. `make bench` does not run this program.
+ * README.md shows the result.
  * usage: NVIM_BIN=… node --import ./scripts/typescript.mjs bench/timeline.ts [bytes]
  */
 import * as z from "zod";
@@ -11,7 +11,7 @@ import { ours, startBridge, within } from "./subject.ts";
 
 const REVIEWS = 60;
 
-/** Lua that records when functions of the modules begin and end. */
+/** Lua that records when functions of the plugin's modules begin and end. */
 const TRACE = `
 bench_marks = {}
 local function mark(name)

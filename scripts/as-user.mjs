@@ -10,7 +10,7 @@ import { ordinaryPlace } from "./ordinary-user.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { values, positionals } = parseArgs({ options: { keep: { type: "string" } }, allowPositionals: true });
-// Fetches Neovim before the user changes, because this may need root.
+// Fetches Neovim before changing to the ordinary user, because the installation may need root.
 execFileSync(join(root, "scripts/nvim.sh"), { stdio: ["ignore", "ignore", "inherit"] });
 const { root: cwd, node, env, ids, close } = ordinaryPlace(root);
 try {

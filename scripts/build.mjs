@@ -31,7 +31,7 @@ const programs = {
 /** Data that both Lua and Node read. */
 const PROFILES = "lua/gemini-bridge/config/profiles.json";
 
-/** Hash of all sources. lua/gemini-bridge/host/bundle.lua compares it to detect a stale bundle. */
+/** Returns a hash of all sources. By this hash, lua/gemini-bridge/host/bundle.lua detects a stale bundle. */
 function hashOfSources() {
   const hash = (content) => createHash("sha256").update(content).digest("hex");
   const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
@@ -42,7 +42,7 @@ function hashOfSources() {
 }
 
 /**
- * Replaces a file atomically: a program that is reading the file gets the complete old text.
+ * Replaces a file atomically. A program that is reading the file gets the complete old text.
  * @param {string} path
  * @param {string} content
  */
@@ -76,9 +76,9 @@ async function bundle(entry) {
     platform: "node",
     format: "cjs",
     target: "node20",
-    // The bundle must not contain `import()`, because rplugin/node/gemini-bridge/load.js gives it only `require`.
+    // Forbids `import()` in the bundle: rplugin/node/gemini-bridge/load.js gives the bundle only `require`.
     supported: { "dynamic-import": false },
-    // Names are not minified, so that stack traces in a user's log are readable. (esbuild's keepNames would cost time
+    // Keeps all names, so that stack traces in a user's log are readable. (esbuild's option keepNames would cost time
     // and memory.)
     minifySyntax: true,
     minifyWhitespace: true,
@@ -97,8 +97,8 @@ const bundleOrFail = (entry) => bundle(entry).catch(() => fail(`${relative(root,
 const { text, metafile } = await bundleOrFail(entry);
 const unused = replaced.unused();
 if (unused.length > 0) fail(`scripts/left-out.mjs: nothing imports ${unused.join(", nor ")} any more`);
-// The name, a hash of the text, becomes the first line of the bundle. The loader finds the code cache by this name, and
-// so uses only a cache of exactly this text. V8 itself would accept the cache of any text with the same length.
+// Names the bundle by a hash of its text. The name becomes the first line of the bundle, and the loader uses only the
+// code cache of this name. V8 itself would accept the cache of any text with the same length.
 const name = createHash("sha256").update(text).digest("hex").slice(0, 16);
 mkdirSync(outdir, { recursive: true });
 const outputs = { ...metafile.outputs };

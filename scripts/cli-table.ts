@@ -14,7 +14,7 @@ const yes = (is: boolean) => (is ? "yes" : "no");
 
 function row(profile: Profile): string[] {
   const hook = "/hook.sh";
-  // All that the plugin passes to the CLI at its start: default settings, arguments and variables.
+  // Everything that the plugin gives to the CLI at the CLI's start: default settings, arguments and variables.
   const given = JSON.stringify([
     profile.defaults ? defaultSettings(profile, hook, false) : [],
     launchArguments(profile, hook),

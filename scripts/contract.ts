@@ -77,7 +77,10 @@ function typeOf(schema: Schema | boolean): string {
     : "table";
 }
 
-/** @returns name, type and description of each field. The name of an optional field ends in `?`. */
+/**
+ * Lists the fields of a schema.
+ * @returns name, type and description of each field. The name of an optional field ends in `?`
+ */
 function fieldsOf({ properties = {}, required = [] }: Schema): [name: string, type: string, text: string][] {
   return Object.entries(properties).map(([name, schema]) => [
     required.includes(name) ? name : `${name}?`,
@@ -94,7 +97,7 @@ function classOf(name: string, schema: Schema): string[] {
   return [`---@class gemini_bridge.${name}`, ...lines, ""];
 }
 
-/** Keeps only the classes that another Lua file, or another kept class, mentions. */
+/** Keeps only the used classes: another Lua file, or another used class, mentions them. */
 function onlyUsed(classes: Record<string, string[]>): string[] {
   const isUsed = (name: string, texts: string[]) =>
     texts.some((text) => new RegExp(`gemini_bridge\\.${name.replace(".", "\\.")}(?![\\w.])`).test(text));
@@ -109,14 +112,14 @@ function onlyUsed(classes: Record<string, string[]>): string[] {
   return Object.keys(classes).flatMap((name) => used.get(name) ?? []);
 }
 
-/** The Lua type of a parameter. */
+/** Returns the Lua type of a parameter. */
 function luaTypeOf(schema: Schema | boolean | undefined): string {
   const type = typeof schema === "object" ? schema.type : undefined;
   if (type === "integer" || type === "number") return "number";
   return type === "string" || type === "boolean" ? type : "table";
 }
 
-/** The required parameters of a call. */
+/** Returns the required parameters of a call. */
 function requiredOf([name, call]: [string, z.ZodType]): string {
   const { required = [], properties = {} } = schemas[names.get(call)?.id ?? ""] ?? {};
   const fields = required.map((field) => `${field} = "${luaTypeOf(properties[field])}"`);

@@ -5,7 +5,7 @@ import { startNvim } from "../test/support/nvim.ts";
 
 const started = performance.now();
 const disposals: (() => unknown)[] = [];
-/** Takes the place of a test: test helpers pass their cleanup functions to it. */
+/** Takes the place of a test: the test helpers register their cleanup functions here. */
 const scope = { teardown: (dispose: () => unknown) => void disposals.push(dispose) };
 
 function say(step: string, detail = ""): void {

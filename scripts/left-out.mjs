@@ -1,12 +1,10 @@
-// Replaces modules that libraries import but the bridge never calls. This makes the bundle smaller and its start faster
+// Replaces modules that libraries import but the bridge never calls. The bundle becomes smaller, and its start faster
 // (bench/README.md has measurements).
 
-/**
- * Modules to replace. An import of one of `modules`, in a file whose path contains `library`, gets the code `instead`.
- */
+/** Modules to replace. If a file whose path contains `library` imports one of `modules`, it gets the code `instead`. */
 export const leftOut = [
-  // The logger of the Neovim client (winston). It would also redirect console.*, which src/neovim/client.ts already
-  // does.
+  // The logger of the Neovim client (winston). It would also redirect console.*; src/neovim/client.ts already does
+  // this.
   {
     library: "/neovim/lib/",
     modules: ["../utils/logger"],
@@ -26,13 +24,13 @@ export const leftOut = [
     modules: ["zod/v3", "zod-to-json-schema"],
     instead: "module.exports = {};",
   },
-  // Compilers for the JSON schemas of routes. The bridge's routes have none.
+  // Compilers for the JSON schemas of routes. The bridge's routes have no JSON schemas.
   {
     library: "/fastify/",
     modules: ["@fastify/ajv-compiler", "@fastify/fast-json-stringify-compiler"],
     instead: "module.exports = () => () => undefined;",
   },
-  // Optional native code for WebSockets. `ws` uses JavaScript if it cannot be loaded.
+  // Optional native code for WebSockets. Without this code, the package `ws` uses JavaScript.
   {
     library: "/ws/lib/",
     modules: ["bufferutil", "utf-8-validate"],
@@ -59,9 +57,11 @@ export const leftOut = [
 ];
 
 /**
+ * Creates the esbuild plugin that replaces the modules.
  * @param {typeof leftOut} replacements
- * @returns {{ plugin: import("esbuild").Plugin, unused: () => string[] }} `unused` returns, after the build, the
- * modules that no library has imported. If a new version of the library has renamed such a module, it would be bundled.
+ * @returns {{ plugin: import("esbuild").Plugin, unused: () => string[] }} `unused` must be called after the build. It
+ * returns the modules that no library has imported: a new version of the library may have renamed such a module, and
+ * the bundle may then contain it.
  */
 export function leaveOut(replacements) {
   const namespace = "left-out";

@@ -5,65 +5,68 @@ import { readFileSync, writeFileSync } from "node:fs";
 
 const LIST = "doc/messages.md";
 
-/** Matches the start of a call whose arguments contain a message. By language. */
+/** Matches the beginning of a call whose arguments contain a message, by language. */
 const CALLS = {
   lua: /\bnotify(?:\.\w+)?\(|require\("gemini-bridge\.notify"\)\(/g,
   ts: /new Refusal\(|tell\("message", /g,
 };
 
-/** Joins strings that are split over several lines. By language. */
+/** Joins strings that are split over several lines, by language. */
 const JOIN = {
   lua: (text) => text.replace(/(["'])\s*\.\.\s*\1/g, ""),
   ts: (text) => text.replace(/"\s*\+\s*"/g, "").replace(/`\s*\+\s*"((?:[^"\\]|\\.)*)"/g, "$1`"),
 };
 
-/** Matches the first line of a function or of a table of messages. By language. */
+/** Matches the first line of a function or of a table of messages, by language. */
 const FUNCTIONS = {
   lua: /^\s*(?:local )?(?:function\b|[\w.]+ = function)|^local [A-Z_]+ = \{$/,
   ts: /^\s*(?:export )?(?:async )?(?:function (\w+)|const (\w+) = (?:async )?\(|(?!(?:if|for|while|switch|catch)\b)(\w+)(?:\([^()]*\).* \{|: (?:async )?\(.*=>)$)/,
 };
 
-/** Matches a line of a doc comment. By language. */
+/** Matches a line of a doc comment, by language. */
 const COMMENTS = { lua: /^\s*---/, ts: /^\s*(?:\/\*\*|\*)/ };
 
-/** The first sentence of the doc comment above a line; empty without one. */
+/** Returns the first sentence of the doc comment above a line, or "". */
 function commentAbove(lines, number, language) {
   let first = number;
   while (COMMENTS[language].test(lines[first - 1] ?? "")) first -= 1;
   return sentence(lines.slice(first, Math.max(first, number)).join("\n"));
 }
 
-/** Matches a string. By language. */
+/** Matches a string, by language. */
 const STRINGS = {
   lua: /"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|\[\[([\s\S]*?)\]\]/g,
   ts: /"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g,
 };
 
 /**
- * Matches a string that is not a message although it is in a call that CALLS matches: a level, a module name, a
- * separator or a value.
+ * Matches a string that is not a message: a level, a module name, a separator or a value. Needed for the strings in
+ * calls that CALLS matches.
  */
 const NO_MESSAGE = /^(gemini-bridge\..*|\w+|(<\w+>|\W)*)$/;
 
 /**
- * Matches a string that is a message although it is not in a call that CALLS matches: a sentence of at least three
- * words.
+ * Matches a string that is a message: a sentence of at least three words. Needed for the strings outside of calls that
+ * CALLS matches.
  */
 const SENTENCE = /^[A-Z:<…](?=\S*\s\S+\s)(?:.*[.!?]$|.*: )/;
 
-/** Matches a line with a log entry or a description. The strings in it and in the next line are not messages. */
+/** Matches a line with a log entry or a description. The strings in this line and in the next line are not messages. */
 const NO_SENTENCE = /\blog\.|escri(?:be\(|ption)/;
 
 const COMMENT = /^\s*(?:--|\/\/|\/?\*)/;
 
 /**
- * Files that are skipped, because their sentences are not messages: help texts of options, whole screens, protocol
- * errors, and texts for the model.
+ * Matches the files to skip. Their sentences are not messages: help texts of options, whole screens, protocol errors,
+ * and texts for the model.
  */
 const NO_MESSAGES =
   /config\/options|host\/rpc|report\/|src\/(?:contract|doctor|programs|http\/errors|claude\/endpoint|model\/(?:tools|prompts|format))/;
 
-/** The arguments of a call: the text from `from`, a position after the opening parenthesis, to the closing one. */
+/**
+ * Returns the arguments of a call: the text up to the closing parenthesis.
+ * @param from position after the opening parenthesis
+ */
 function argumentsAt(text, from) {
   let depth = 1;
   for (let at = from; at < text.length; at += 1) {
@@ -77,7 +80,7 @@ function argumentsAt(text, from) {
   return "";
 }
 
-/** The first sentence of a doc comment. */
+/** Returns the first sentence of a doc comment. */
 function sentence(comment) {
   const words = comment
     .split("\n")
@@ -88,8 +91,9 @@ function sentence(comment) {
 }
 
 /**
- * The first sentence of the doc comment that describes a line. Among the functions around the line, takes the innermost
- * one that has a comment. If none has, takes the comment of the file. A method's comment may be in an interface.
+ * Returns the situation of a message: the first sentence of a doc comment. Takes the comment of the innermost function
+ * around the line that has a comment. If there is none, takes the comment of the file. The comment of a method may be
+ * in an interface.
  */
 function situationAt(lines, at, language) {
   let indent = Number.POSITIVE_INFINITY;
@@ -116,8 +120,8 @@ function situationAt(lines, at, language) {
 }
 
 /**
- * The placeholder for a value in a message: the last name in the expression of the value. If the expression chooses
- * between a singular and a plural word, returns the plural word.
+ * Returns the placeholder for a value in a message: the last name in the value's expression. For a choice between a
+ * singular and a plural word, returns the plural word.
  */
 function nameOf(expression) {
   const plural = /(?:\band|\?) "\w+" (?:or|:) "(\w+)"/.exec(expression);
@@ -132,7 +136,10 @@ function splitArguments(text) {
   return text.match(/(?:"(?:[^"\\]|\\.)*"|\((?:[^()]|\([^()]*\))*\)|[^",()])+/g) ?? [];
 }
 
-/** A message with placeholders for its values. @param at the position after the string */
+/**
+ * Returns a message with placeholders for its values.
+ * @param at position after the string
+ */
 function named(string, text, from, at, language) {
   if (language === "ts") return string.replace(/\$\{((?:[^{}]|\{[^{}]*\})*)\}/g, (_, value) => nameOf(value));
   const format = /^\)?:format\(/.exec(text.slice(at, at + 20));
@@ -143,7 +150,7 @@ function named(string, text, from, at, language) {
   return `${before ? nameOf(before[1]) : ""}${whole}${after ? nameOf(after[1]) : ""}`;
 }
 
-/** The messages of a file: text and situation. */
+/** Returns the messages of a file, with their situations. */
 function messagesOf(path) {
   const language = path.endsWith(".lua") ? "lua" : "ts";
   const text = JOIN[language](readFileSync(path, "utf8"));

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks that a command exists. If it does not, tries to install it: as root from the Debian package; as another user
+# Checks that a command exists. If it is missing, tries to install it: as root from the Debian package; as another user
 # only if CI=true, with sudo or Homebrew. If the command is still missing, fails with advice.
 # usage: scripts/need.sh <command> <Debian package>
 set -eu
@@ -16,7 +16,8 @@ sudo=
 if is_there apt-get && { [ "$(id -u)" = 0 ] || [ -n "$sudo" ]; }; then
   export DEBIAN_FRONTEND=noninteractive
   install="$sudo apt-get install --yes --quiet=2 --no-install-recommends $2"
-  # If the installation fails, the machine may have no package lists yet: fetches them and tries again.
+  # Fetches the package lists and tries again if the installation fails, because a new machine may have no package
+  # lists.
   { $install || { $sudo apt-get update --quiet=2 && $install; }; } >&2 </dev/null
   is_there "$1" && exit 0
 elif [ "${CI:-}" = true ] && is_there brew; then

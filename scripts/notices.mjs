@@ -5,8 +5,9 @@ import { join, resolve } from "node:path";
 const LICENCE = /^(licen[cs]e|copying|notice)(\.|-|$)/i;
 
 /**
+ * Finds the packages in a bundle.
  * @param {Pick<import("esbuild").Metafile, "outputs">} metafile
- * @param {string} root the directory that the metafile's paths are relative to
+ * @param {string} root the directory to which the metafile's paths are relative
  * @returns {{ name: string, version: string, license: string, source: string, texts: string[] }[]} by name and version
  */
 export function bundledPackages(metafile, root) {
@@ -28,7 +29,10 @@ export function bundledPackages(metafile, root) {
   return [...unique.values()].sort((a, b) => (key(a) < key(b) ? -1 : 1));
 }
 
-/** @param {ReturnType<typeof bundledPackages>} packages */
+/**
+ * Formats the licences of packages.
+ * @param {ReturnType<typeof bundledPackages>} packages
+ */
 export function notices(packages) {
   const sections = packages.map(({ name, version, license, source, texts }) => {
     const none = `The package contains no licence text. Its licence is ${license}; it comes from ${source}.`;

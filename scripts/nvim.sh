@@ -10,7 +10,7 @@
 #        scripts/nvim.sh relink    makes the binaries in a copy of the checkout use the libraries of the copy
 set -eu
 
-releases="trixie forky" # Neovim 0.10 and 0.12
+releases="trixie forky" # releases with Neovim 0.10 and 0.12
 
 root=$(cd "$(dirname "$0")/.." && pwd -P)
 store=$root/.nvim
@@ -20,7 +20,7 @@ fail() {
   exit 1
 }
 
-# Whether $1 is a working Neovim that is new enough.
+# Succeeds if $1 is a working Neovim that is new enough.
 is_usable() {
   version=$("$1" --version 2>/dev/null | sed -n '1s/^NVIM v\([0-9]*\.[0-9]*\).*/\1/p') || return 1
   case $version in
@@ -50,14 +50,15 @@ fetch_archive() {
       "${NVIM_RELEASES:-https://github.com/neovim/neovim/releases/download}/$1/$name.tar.gz" >&2 ||
       fail "Neovim $1 cannot be fetched"
     tar -xzf "$build/archive.tar.gz" -C "$build"
-    # This fails if another process has installed the same version meanwhile.
+    # Fails if another process has installed the same version meanwhile.
     mv "$build/$name" "$home" 2>/dev/null || true
   fi
   is_usable "$home/bin/nvim" || fail "$home/bin/nvim is not a working Neovim >= 0.10"
   echo "$home/bin/nvim"
 }
 
-# Writes a source file for apt to the directory $2: for release $1, with the mirror and keys that this machine uses.
+# Writes a source file for apt to the directory $2, for the Debian release $1. Uses the mirror and keys that this
+# machine uses.
 apt_source() {
   for file in /etc/apt/sources.list.d/*.sources; do
     [ -f "$file" ] || continue
@@ -108,8 +109,8 @@ download() {
   done
 }
 
-# Makes the binary in the tree $1 use the libraries that are, or will be, in $2. Writes a new file instead of changing
-# the binary, because other trees may contain hard links to it.
+# Makes the binary in the tree $1 use the libraries in $2 (now or later). Writes a new file instead of changing the
+# binary, because other trees may contain hard links to the binary.
 link_libraries() {
   binary=$1/usr/bin/nvim
   loader=$(cd "$1" && find . -name 'ld-linux*.so*' | head -n 1)
@@ -117,7 +118,7 @@ link_libraries() {
   libraries=$(cd "$1" && find . -name '*.so*' ! -path '*/gconv/*' -exec dirname {} + | sort -u |
     sed "s,^\.,$2," | paste -s -d : -)
   "$root/scripts/need.sh" patchelf patchelf
-  # Sets RPATH, because RUNPATH would not apply to the libraries that the libraries themselves need.
+  # Sets RPATH. RUNPATH would not apply to the libraries that the libraries themselves need.
   patchelf --set-interpreter "$2${loader#.}" --force-rpath --set-rpath "$libraries" --output "$binary.new" "$binary"
   mv "$binary.new" "$binary"
 }

@@ -1,6 +1,6 @@
-// Provides an ordinary user for test runs that root starts. For root itself, Gemini CLI and file permissions behave
-// differently. The user works in a copy of the checkout: so the checkout keeps its owners and modes, and may be in a
-// folder that only root can enter.
+// Provides an ordinary user for test runs that root has started, because Gemini CLI and file permissions behave
+// differently for root. The user works in a copy of the checkout. The checkout itself keeps its owners and modes, and
+// may be in a folder that only root can enter.
 import { execFileSync, spawnSync } from "node:child_process";
 import {
   existsSync,
@@ -16,13 +16,16 @@ import { dirname, join } from "node:path";
 
 const NAME = "gemini-bridge-test";
 
-/** Folders of installed programs and packages. Tests only read their files, so that the copy can contain hard links. */
+/**
+ * Folders of installed programs and packages. The copy contains hard links to their files, because tests only read
+ * these files.
+ */
 const INSTALLED = ["node_modules", ".compat", ".qwen", ".nodes", ".nvim"];
 
-/** Folders that are not copied with the others, because tests that are running may change them. */
+/** Folders that are not copied with the others, because running tests may change them. */
 const LEFT_OUT = [".git", ".tap", "package"];
 
-/** Environment variables that the user gets from root: those for tests, terminals and CLIs. */
+/** Environment variables of root that the ordinary user also gets: those for tests, terminals and CLIs. */
 const KEPT =
   /^(PATH|TERM|COLORTERM|LANG|LC_\w+|TZ|CI|FUZZ(_SEED)?|TAP_TIMEOUT|NVIM_(BIN|VERSION)|LAZY_NVIM|MINI_DEPS|LLXPRT_CODE|CLAUDE_CODE|OPENCODE|(GEMINI|GOOGLE)_\w+)$/;
 
@@ -33,27 +36,29 @@ const COMMANDS = [
 ];
 
 /**
- * Where, and as which user, a program runs.
+ * The place where a program runs, and the user who runs it.
  * @typedef {object} Place
  * @property {string} root path of the checkout or its copy
  * @property {string} node path of Node
  * @property {NodeJS.ProcessEnv} env
  * @property {{ uid?: number, gid?: number }} ids for `spawn`
- * @property {(path: string) => string} path converts a path in the checkout to one in the copy
+ * @property {(path: string) => string} path converts a path in the checkout to the same path in the copy
  * @property {() => void} close removes the copy; idempotent
  */
 
 /**
+ * Runs programs in the checkout itself, as the current user.
  * @param {string} root of the checkout
- * @returns {Place} this place: the checkout itself and the current user
+ * @returns {Place}
  */
 export function ownPlace(root) {
   return { root, node: process.execPath, env: process.env, ids: {}, path: (path) => path, close() {} };
 }
 
 /**
+ * Runs programs as an ordinary user.
  * @param {string} root of the checkout
- * @returns {Place} for root: a copy of the checkout, and the ordinary user. Otherwise: the same as `ownPlace`
+ * @returns {Place} for root: a copy of the checkout, and the ordinary user. For any other user: the same as `ownPlace`
  */
 export function ordinaryPlace(root) {
   if (process.getuid?.() !== 0) return ownPlace(root);
@@ -95,7 +100,7 @@ function createUser() {
   const { error, stderr } = spawnSync("useradd", ["--create-home", "--user-group", NAME], {
     encoding: "utf8",
   });
-  // `useradd` may have failed because a parallel run has created the user meanwhile.
+  // Looks for the user again, because a parallel run may have created it meanwhile.
   const user = findUser();
   if (user) return user;
   throw new Error(
@@ -105,8 +110,8 @@ function createUser() {
 }
 
 /**
- * Chooses a folder on the same file system as the checkout, because only there hard links to its files are possible. If
- * there is none, chooses the user's home.
+ * Chooses a parent folder for the copy. Prefers a folder on the file system of the checkout, because hard links need
+ * the same file system. If there is no such folder, chooses the user's home.
  */
 function parentFor(root, home) {
   const { dev } = statSync(root);
@@ -128,8 +133,7 @@ function copyCheckout(root, copy, user) {
 }
 
 /**
- * Copies the repository, because git refuses to use the repository of another user. If the checkout is a worktree,
- * clones it.
+ * Copies the repository, because git refuses to use another user's repository. Clones it if the checkout is a worktree.
  */
 function copyRepository(root, copy) {
   const from = join(root, ".git");
@@ -140,7 +144,7 @@ function copyRepository(root, copy) {
 }
 
 /**
- * Makes the files of a folder readable for a user, at another path. Makes hard links. If these are impossible, or if
+ * Gives a user access to the files of a folder at another path. Makes hard links. If hard links are impossible, or if
  * not all users may read the files, makes a copy.
  */
 function lend(from, to, { uid, gid }) {
@@ -156,8 +160,8 @@ function lend(from, to, { uid, gid }) {
 }
 
 /**
- * Returns a path of Node that the user can execute. If the running Node is, for example, in root's home, copies this
- * Node and its npm.
+ * Returns a path of Node that the user can execute. If the user cannot execute the running Node (for example, in root's
+ * home), copies this Node and its npm.
  */
 function findNode(copy, user) {
   const { uid, gid } = user;

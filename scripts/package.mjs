@@ -1,5 +1,5 @@
-// Builds a release, which needs only Neovim and Node: a folder, and an archive of it. The same commit always gives the
-// same archive: git sorts the files and sets their modes, and each file has the date of the commit.
+// Builds a release as a folder, and an archive of this folder. A release needs only Neovim and Node. The same commit
+// always gives the same archive: git sorts the files and sets their modes, and each file has the date of the commit.
 // usage: node scripts/package.mjs [directory]
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -19,10 +19,13 @@ const SHIPPED = [
 ];
 const BUILT = ["gemini-bridge.cjs", "doctor.cjs", "neovim.cjs", "neovim.json", "sources.sha256"];
 
-/** The release's .gitignore: files that do not belong to a release, but appear in its folder after the installation. */
+/** Content of the release's .gitignore: files that appear in its folder after the installation. */
 const IGNORED = "/dist/*.cache*\n/doc/tags\n";
 
-/** If `origin` is a repository on GitHub, replaces `<owner>` in the README by the repository's owner. */
+/**
+ * Replaces `<owner>` in the README by the owner of the GitHub repository `origin`. Does nothing if `origin` is not on
+ * GitHub.
+ */
 function fillInOwner(readme) {
   const { stdout } = spawnSync("git", ["remote", "get-url", "origin"], { cwd: root, encoding: "utf8" });
   const owner = /github\.com[:/]([\w-]+)\/[\w.-]+$/.exec(stdout.trim())?.[1];

@@ -1,6 +1,6 @@
 /**
  * Draws the screen of a Neovim as an SVG picture. A terminal recorder could not do this: a scene waits for states of
- * Neovim and of the CLI, and can learn them only through the RPC channel of the Neovim that is drawn.
+ * Neovim and of the CLI, and only the RPC channel of this Neovim reports these states.
  */
 import { z } from "zod";
 import type { Nvim } from "../test/support/nvim.ts";
@@ -22,7 +22,7 @@ const Style = z.object({
   underline: z.boolean().optional(),
 });
 
-/** Adjacent cells with the same highlight. The second cell of a wide character has no text. */
+/** Adjacent cells of a row with the same highlight. The second cell of a wide character has no text. */
 interface Run {
   column: number;
   texts: string[];
@@ -34,7 +34,7 @@ export interface Screen {
   rows: Run[][];
   foreground: number;
   background: number;
-  /** Row and column, 0-based. */
+  /** Row and column of the cursor, 0-based. */
   cursor: [number, number];
 }
 
@@ -55,7 +55,7 @@ export async function attachScreen(
   const blank = (): Screen["rows"] => Array.from({ length: lines }, () => []);
   const screen: Screen = { columns, rows: blank(), foreground: 0, background: 0, cursor: [0, 0] };
   const draw: Record<string, (args: unknown) => void> = {
-    // A newly attached UI receives each cell once. Therefore, events that scroll or change cells need not be handled.
+    // Handles no events that scroll or change cells, because a newly attached UI receives each cell once.
     grid_line(args) {
       const [, row, first, cells] = Line.parse(args);
       let column = first;
@@ -124,12 +124,12 @@ function draw({ column, texts, style }: Run, row: number, screen: Screen): strin
     style.italic ? 'font-style="italic"' : "",
     style.underline ? 'text-decoration="underline"' : "",
   ];
-  // Renderers collapse blanks. Therefore, splits the row into texts without adjacent blanks, and without blanks at
-  // their ends. A NUL stands for the second cell of a wide character.
+  // Splits the row into texts without adjacent blanks, and without blanks at their ends, because renderers collapse
+  // blanks. A NUL stands for the second cell of a wide character.
   const padded = texts.map((text) => text || "\u0000").join("");
   const written = [...padded.matchAll(/[^ ]+(?: [^ ]+)*/g)].map(({ 0: text, index }) => {
     const before = [...padded.slice(0, index)].length;
-    // `textLength` keeps the columns aligned in any font.
+    // Sets `textLength`, so that the columns are aligned in any font.
     const place = `x="${left(column + before)}" y="${top(row) + BASELINE}" textLength="${[...text].length * WIDTH}"`;
     return `<text ${place} ${attributes.filter(Boolean).join(" ")}>${escaped(text.replaceAll("\u0000", ""))}</text>`;
   });
@@ -138,7 +138,7 @@ function draw({ column, texts, style }: Run, row: number, screen: Screen): strin
     : [rect(row, column, texts.length, `fill="${hex(paper)}"`), ...written];
 }
 
-/** Draws a screen: each row is one part, and the cursor is the last. */
+/** Draws a screen as parts. Each row is one part, and the cursor is the last part. */
 function drawParts(screen: Screen): string[] {
   const { rows, cursor, foreground } = screen;
   const drawn = rows.map((runs, row) => runs.flatMap((run) => draw(run, row, screen)).join("\n"));
@@ -158,7 +158,10 @@ function wrap({ columns, rows, background }: Screen, title: string, content: rea
   ].join("\n");
 }
 
-/** @param title describes the picture to readers who cannot see it */
+/**
+ * Draws a screen as a picture.
+ * @param title describes the picture to readers who cannot see it
+ */
 export function toSvg(screen: Screen, title: string): string {
   return wrap(screen, title, drawParts(screen));
 }
@@ -166,7 +169,7 @@ export function toSvg(screen: Screen, title: string): string {
 export interface Frame {
   screen: Screen;
   seconds: number;
-  /** The keys that led to this frame. Shown in the lower right corner. */
+  /** The keys that led to this frame. The picture shows them in its lower right corner. */
   keys: string;
 }
 
@@ -179,8 +182,8 @@ function drawKeys({ screen: { columns, rows, foreground, background }, keys }: F
 }
 
 /**
- * Draws frames as an animation that repeats. A row that several frames share is drawn once. Renderers without
- * animations, and readers who prefer no motion, see the first frame.
+ * Draws frames as an animation that repeats. Draws a row once if several frames share it. Renderers without animations,
+ * and readers who prefer no motion, see the first frame.
  */
 export function toAnimation(frames: readonly [Frame, ...Frame[]], title: string): string {
   const total = frames.reduce((sum, { seconds }) => sum + seconds, 0);

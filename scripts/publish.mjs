@@ -1,5 +1,5 @@
 // Publishes the result of `make package`: pushes a new commit of the branch `release`, its tag, and the source branch.
-// If one of them cannot be pushed, pushes none. Writes the changelog of this version to package/CHANGES.md.
+// Git pushes either all of them or none. Writes the changelog of this version to package/CHANGES.md.
 // usage: node scripts/publish.mjs 1.2.3
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -29,7 +29,7 @@ const commitOf = (name) =>
     encoding: "utf8",
   }).stdout.trim() || undefined;
 
-/** The text of the changelog about this version. */
+/** Returns the text of the changelog about this version. */
 function changes() {
   const [, ...sections] = readFileSync(join(root, "CHANGELOG.md"), "utf8").split(/^## /m);
   const section = sections.find((section) => section.startsWith(`${version},`));

@@ -5,12 +5,15 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { build } from "esbuild";
 
-/** Maximum number of tests with Neovim, so that a run takes less than a minute. Further tests are only listed. */
+/**
+ * Maximum number of tests with Neovim, so that a run takes less than a minute. Names further tests without running
+ * them.
+ */
 const MAX_NEOVIM_TESTS = 5;
 
 /**
- * Words with which the names of tests begin, by the folder of lua/gemini-bridge that they test. For a folder that is
- * not listed here, the names begin with the name of the folder.
+ * First words in the names of tests, by the folder of lua/gemini-bridge that they test. For any other folder, the names
+ * begin with the name of the folder.
  */
 const TEST_NAMES = {
   bridge: "bridge|crash",

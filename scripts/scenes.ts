@@ -1,4 +1,4 @@
-/** The scenes of the README's pictures. */
+/** Defines the scenes of the README's pictures. */
 import { z } from "zod";
 import type { Model } from "../test/support/model.ts";
 import type { Nvim } from "../test/support/nvim.ts";
@@ -10,7 +10,7 @@ interface Stage {
   start(command: string): Promise<void>;
   /** Waits until the CLI's terminal shows a text or, if `wanted` is false, no longer shows it. */
   shows(text: string, wanted?: boolean): Promise<void>;
-  /** Adds the screen to an animation. If a scene never calls this, it becomes a still picture of its end. */
+  /** Adds the current screen to an animation. A scene without frames becomes a still picture of its end. */
   frame(seconds: number, keys?: string): Promise<void>;
 }
 
@@ -85,7 +85,7 @@ for (const name of ["news", "shop", "wiki", "blog", "home", "help"])
 for (const name of DOCUMENTS)
   PROJECT[`doc/${name}.md`] = `# The ${name}\n\nIts address is built by slug().\n`;
 
-/** Files that change only by the agent's command. */
+/** Files that only the agent's command changes. */
 const OTHERS: Record<string, string> = {};
 for (const name of LEGACY)
   OTHERS[`src/legacy/${name}.ts`] = `export const ${name} = (text: string) => encodeURI(text);\n`;
@@ -93,7 +93,7 @@ for (const name of LEGACY)
 const COMMAND = "rm -r src/legacy && mv src/slug.ts src/toSlug.ts";
 
 /**
- * Keys that are typed on the page of changes, their effect, how long the picture stays, and how many hunks the keys
+ * Keys for the list of changes: the keys, their effect, how long the picture stays (seconds), and how many hunks they
  * decide.
  */
 const DECISIONS: [keys: string, effect: string, seconds: number, decided: number | "all"][] = [

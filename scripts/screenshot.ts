@@ -16,7 +16,7 @@ import { SCENES, type Scene } from "./scenes.ts";
 const LINES = 29;
 const TERMINAL_COLUMNS = 62;
 
-/** Each picture is drawn twice: for readers whose page is dark, and for those whose page is light. */
+/** Color schemes. Each picture is drawn twice: for readers with a dark page, and for readers with a light page. */
 const SCHEMES = [
   { background: "dark", theme: "Default", suffix: "" },
   { background: "light", theme: "Default Light", suffix: "-light" },

@@ -1,11 +1,11 @@
-// Bundles the tests with their libraries for one run, because bundled tests start three times as fast.
+// Bundles the tests with their libraries for one run. Bundled tests start three times as fast.
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { leaveOut, leftOut } from "./left-out.mjs";
 
-/** Replaces the properties of `import.meta` by those of the source file. Otherwise, they would name the bundle. */
+/** Replaces the properties of `import.meta` by those of the source file. Without this, they would name the bundle. */
 const places = {
   name: "places",
   setup({ onLoad }) {
@@ -22,6 +22,7 @@ const places = {
 const ofNeovim = leftOut.filter(({ library }) => library.startsWith("/neovim/"));
 
 /**
+ * Bundles test files.
  * @param {string} root of the repository
  * @param {string[]} files relative to the root
  * @returns `path` returns the path of a file's bundle; `remove` removes all bundles
@@ -29,7 +30,7 @@ const ofNeovim = leftOut.filter(({ library }) => library.startsWith("/neovim/"))
 export async function bundleTests(root, files) {
   mkdirSync(join(root, ".tap"), { recursive: true });
   const outdir = mkdtempSync(join(root, ".tap", "tests-"));
-  chmodSync(outdir, 0o755); // another user may run them
+  chmodSync(outdir, 0o755); // an ordinary user may run the bundles
   const remove = () => rmSync(outdir, { recursive: true, force: true });
   try {
     await build({
@@ -44,8 +45,9 @@ export async function bundleTests(root, files) {
       target: "node20",
       outExtension: { ".js": ".mjs" },
       sourcemap: "linked",
-      sourcesContent: false, // every process reads the source maps
-      // Cannot be bundled: esbuild is a native program, and @google packages load files from their own folders.
+      sourcesContent: false, // each process reads the source maps
+      // Does not bundle these packages: esbuild is a native program, and @google packages load files from their own
+      // folders.
       external: ["esbuild", "@google/*"],
       banner: {
         js: `import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);`,

@@ -5,15 +5,15 @@ import { SourceMap } from "node:module";
 import { relative, resolve } from "node:path";
 import { createInterface } from "node:readline";
 
-/** Matches a stack frame of tap itself. Such lines are left out of failures. */
+/** Matches a stack frame of tap itself. Reports of failures omit such lines. */
 const OF_TAP = /^\s+(\S+ \()?node_modules\/@tapjs\/.*:\d+\)?$/;
 
-/** A process that still runs this long after the timeout of its tests is killed (ms). */
+/** Time after the timeout of a file's tests after which its process is killed (ms). */
 const GRACE_MS = 420_000;
 
 /**
- * Runs a file and returns tap's counts and its failures. Any other problem, such as an exit code, missing counts or a
- * skipped test, counts as at least one failure.
+ * Runs a test file and returns tap's counts and the failures. Any other problem, such as an exit code, missing counts
+ * or a skipped test, counts as at least one failure.
  * @param {{ node: string, path: string, cwd: string, env: NodeJS.ProcessEnv, ids: { uid?: number, gid?: number } }}
  *   file
  * @returns {Promise<{ pass: number, fail: number, failures: string[], milliseconds: number }>}
@@ -58,8 +58,8 @@ export async function runFile({ node, path, cwd, env, ids }) {
 const maps = new Map();
 
 /**
- * Converts positions in bundles to positions in the sources. Node's --enable-source-maps is not used, because it would
- * cost each process 0.2 s, even without failures.
+ * Converts the positions in bundles to positions in the sources. Node's --enable-source-maps would cost each process
+ * 0.2 s, even without failures.
  * @param {string} line
  * @param {string} root of the repository
  */

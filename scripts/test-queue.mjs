@@ -2,13 +2,13 @@
 import { availableParallelism, cpus } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Interval between measurements of how idle the processors are. */
+/** Interval between measurements of how idle the processors are (ms). */
 const MEASURE_PERIOD_MS = 250;
 
-/** Maximum number of parallel tasks. With more, busy tests would slow each other down. */
+/** Maximum number of parallel tasks. More tasks would slow down tests that need much processor time. */
 const MAX_TASKS = 4 * availableParallelism();
 
-/** Another task is started if the processors were idle for more than this share of the time. */
+/** Share of idle processor time above which another task is started. */
 const MIN_IDLE_SHARE = 0.1;
 
 /** @param {(() => Promise<void>)[]} pieces tasks to run in this order; none may reject */
@@ -26,12 +26,12 @@ export async function keepBusy(pieces) {
   await Promise.all(running);
 }
 
-/** Share of the time in which the processors were idle, from 0 to 1. */
+/** Returns the share of the time in which the processors were idle, from 0 to 1. */
 function idleShare(before, after) {
   return (after.idle - before.idle) / (after.all - before.all);
 }
 
-/** Idle time and total time of all processors together, since the boot (ms). */
+/** Returns idle time and total time of all processors together, since the boot (ms). */
 function times() {
   const sum = { idle: 0, all: 0 };
   for (const { times } of cpus()) {

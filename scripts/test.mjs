@@ -35,7 +35,7 @@ const needsNeovim = files.filter((file) => /^test\/(nvim|e2e)\//.test(file));
 const outside = files.filter((file) => file.startsWith("test/outside/") || ofRoot(file));
 const others = files.filter((file) => !needsNeovim.includes(file) && !outside.includes(file));
 
-/** Tests that run on every Node: those of Node itself, and one session with a real Neovim. */
+/** Tests that run on every Node: tests of the Node version itself, and one session with a real Neovim. */
 const ofNode = ["unit/cache", "unit/v8-flags", "nvim/node"].map((name) => `test/${name}.test.ts`);
 /**
  * Tests of functions and HTTP. Each of them runs on only one of the other Nodes, because few of these tests depend on
@@ -43,7 +43,7 @@ const ofNode = ["unit/cache", "unit/v8-flags", "nvim/node"].map((name) => `test/
  */
 const ofTheHost = others.filter((file) => /^test\/(unit|http)\//.test(file) && !ofNode.includes(file));
 
-/** Distributes a list over several binaries. @returns the part for the binary with the index `place` */
+/** Distributes a list over several binaries. @returns the part of the list for the binary with the index `place` */
 const inTurn = (all, several, place) => all.filter((_, number) => number % several.length === place);
 
 const bins = needsNeovim.length + outside.length > 0 ? neovims() : [];
@@ -60,13 +60,13 @@ for (const [index, bin] of bins.entries()) {
 }
 for (const [index, node] of nodes.entries()) {
   const on = `, Node ${versionOf(node)}`;
-  // Runs only a tenth of the random cases, because all of them run on the Node that runs this script.
+  // Runs only a tenth of the random cases on this Node. All cases run on the Node that runs this script.
   const env = { FUZZ: "0.1" };
   for (const file of [...ofNode, ...inTurn(ofTheHost, nodes, index)])
     runs.push({ file, on, node, bin: bins[0], env });
 }
 
-/** One part for each user that runs tests (the ordinary user and root): test files, place and bundles. */
+/** Test files, place and bundles for each user that runs tests (the ordinary user and root). */
 const parts = [];
 function partOf(file) {
   return parts.find(({ files }) => files.includes(file));
@@ -83,12 +83,13 @@ async function run({ file, on, node, bin, env }, number) {
     ids: place.ids,
     env: {
       ...place.env,
-      // Checks calls as test/support/contract.ts describes. Benchmarks do not set this.
+      // Enables the checks of calls in test/support/contract.ts. Benchmarks do not enable them.
       CHECK_CONTRACT: "1",
       TAP_TIMEOUT: process.env.TAP_TIMEOUT ?? "180",
-      // Puts the Node of this run first, because Neovim starts the host with the Node that it finds on PATH.
+      // Puts the Node of this run first on PATH, because Neovim starts the host with the first Node on PATH.
       PATH: dirname(program) + delimiter + process.env.PATH,
-      // Unset, because Node 20 parses these certificates at each start, which takes longer than the rest of the start.
+      // Unsets the variable: Node 20 parses these certificates at each start, which takes longer than the rest of the
+      // start.
       NODE_EXTRA_CA_CERTS: undefined,
       ...(bin && { NVIM_BIN: place.path(bin) }),
       ...env,
@@ -126,8 +127,8 @@ console.log(`${total.pass} passed, ${total.fail} failed`);
 process.exitCode = total.fail > 0 ? 1 : 0;
 
 /**
- * Spreads the tests of each folder evenly over the run, so that tests that keep a processor busy (with a CLI) run
- * beside tests that mostly wait (in Neovim).
+ * Spreads the tests of each folder evenly over the run. Tests with a CLI keep a processor busy, and tests with Neovim
+ * mostly wait, so that both kinds should run at the same time.
  */
 function mixed(runs) {
   const kind = ({ file }) => dirname(file);
@@ -148,7 +149,7 @@ function versionOf(program) {
   return execFileSync(program, ["--version"], { encoding: "utf8" }).split("\n", 1)[0];
 }
 
-/** Finds the installed Nodes with other major versions than the running one. */
+/** Finds the installed Nodes whose major version is not that of the running Node. */
 function otherNodes() {
   const major = (version) => Number.parseInt(version, 10);
   return ["20", "22", "24"]
@@ -165,5 +166,5 @@ function allTests() {
     .filter((file) => file.endsWith(".test.ts"))
     .map((file) => join("test", file))
     .sort()
-    .reverse(); // starts with the last files by name, which take longest
+    .reverse(); // starts with the last files by name, because they take longest
 }

@@ -8,7 +8,7 @@ import { transform } from "esbuild";
 
 if (isMainThread) register(import.meta.url);
 
-/** A loader hook: https://nodejs.org/docs/latest-v20.x/api/module.html#loadurl-context-nextload */
+/** A loader hook of Node: https://nodejs.org/docs/latest-v20.x/api/module.html#loadurl-context-nextload */
 export async function load(url, context, nextLoad) {
   if (!url.startsWith("file:") || !url.endsWith(".ts")) return nextLoad(url, context);
   const sourcefile = fileURLToPath(url);

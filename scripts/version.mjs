@@ -9,8 +9,8 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const read = (file) => readFileSync(join(root, file), "utf8");
 
 /**
- * All places of the version: a file, and a pattern that captures the text before the version, the version, and the text
- * after it.
+ * All places of the version: a file, and a pattern with three groups (the text before the version, the version, the
+ * text after it).
  */
 const PLACES = [
   ["package.json", /^( {2}"version": ")([^"]*)(")/m],

@@ -1,6 +1,6 @@
 /**
- * Builds and starts host.ts: the minimal host whose times are the lower limit (the floor) for those of the plugin.
- * Bundles it in the same way as the plugin's host.
+ * Builds and starts host.ts, a minimal host. Its times are the lower limit (the floor) for the times of the plugin. The
+ * minimal host is bundled in the same way as the plugin's host.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ import type { Nvim } from "../../test/support/nvim.ts";
 import type { Scope } from "../../test/support/scope.ts";
 import { waitFor } from "../../test/support/wait.ts";
 
-/** @returns the path of the bundle */
+/** Bundles host.ts. @returns the path of the bundle */
 export async function buildFloor(scope: Scope): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), "gb-floor-"));
   scope.teardown(() => rmSync(directory, { recursive: true, force: true }));
@@ -29,7 +29,9 @@ export async function buildFloor(scope: Scope): Promise<string> {
   return outfile;
 }
 
-/** Lua that starts host.ts. Returns the time until it has attached to Neovim (ms), its port and its process id. */
+/**
+ * Lua that starts host.ts. Returns the time until the host has attached to Neovim (ms), its port and its process id.
+ */
 export const START_FLOOR = `
 local floor, argument = ...
 local port
@@ -41,12 +43,15 @@ local took = (vim.uv.hrtime() - start) / 1e6
 return { took = took, port = port, pid = vim.fn.jobpid(floor_job) }
 `;
 
-/** Starts host.ts as a server in this Neovim, and connects a client of the same kind as for measuring the plugin. */
+/**
+ * Starts host.ts as a server in this Neovim, and connects a client. The plugin is measured with the same kind of
+ * client.
+ */
 export async function connectFloor(scope: Scope, nvim: Nvim, floor: string): Promise<CompanionClient> {
   const started = await nvim.lua(START_FLOOR, floor, "serve");
   const { port } = started as { port: number };
   const client = await connectClient(scope, { port, token: "any" });
-  // Sends repeatedly until a notification arrives. The first ones are lost, because the client opens its event stream
+  // Sends notifications until the first one arrives. Earlier ones are lost, because the client opens its event stream
   // only after its first request.
   await waitFor(async () => {
     await nvim.lua("vim.rpcnotify(floor_job, 'send', 'ide/contextUpdate', vim.empty_dict())");

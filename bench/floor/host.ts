@@ -1,7 +1,7 @@
 /**
- * The minimal host whose times are the lower limit (the floor) for those of the plugin: a Node process that only
- * attaches to Neovim. With the argument "serve", it is also a minimal node:http server for Gemini CLI's client, with a
- * single event stream.
+ * A minimal host: a Node process that only attaches to Neovim. Its times are the lower limit (the floor) for the times
+ * of the plugin. With the argument "serve", it is also a minimal HTTP server for Gemini CLI's client, with a single
+ * event stream.
  */
 import { createServer, type ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";
@@ -57,7 +57,7 @@ function serve(ready: (port: number) => void): void {
 
 nvim.on("notification", (name: string, [method, params]: [string, unknown]) => {
   if (name === "send") stream?.write(encode(method, params));
-  // "hold" only encodes a message, and "release" sends it, so that the measured time does not include the encoding.
+  // "hold" only encodes a message, and "release" sends it. So the measured time does not include the encoding.
   if (name === "hold") held = encode(method, params);
   if (name === "release") stream?.write(held);
 });

@@ -1,4 +1,4 @@
-/** Starts and controls other plugins that implement Gemini CLI's companion protocol. Each needs a checkout. */
+/** Starts and controls other plugins with Gemini CLI's companion protocol. Each plugin needs a checkout. */
 import { basename, delimiter, join } from "node:path";
 import { root } from "../../test/support/nvim.ts";
 import type { Subject } from "../subject.ts";
@@ -6,20 +6,20 @@ import type { Subject } from "../subject.ts";
 type Adapter = Pick<Subject, "start" | "accept"> & Partial<Subject>;
 
 const adapters: Readonly<Record<string, Adapter>> = {
-  // This other plugin runs its server in Neovim itself, and starts it in setup(). CLIs find the server by environment
-  // variables, which are set only in the other plugin's own terminal.
+  // nvim-gemini-companion runs its server in Neovim itself, and starts the server in setup(). CLIs find the server by
+  // environment variables. These variables are set only in the terminal of that plugin.
   "nvim-gemini-companion": {
-    // Disables the other plugin's news window, which would replace the file's window.
+    // Disables the news window of nvim-gemini-companion, because it would replace the file's window.
     init: "package.loaded['gemini.announce'] = { setup = function() end }\n",
     start: "bench_options = {} require('gemini').setup(bench_options)",
     endpoint: "return bench_options.port and { port = bench_options.port, token = '' }",
     env: {
-      // The other plugin needs the CLI on PATH.
+      // nvim-gemini-companion needs the CLI on PATH.
       PATH: [join(root, "node_modules", ".bin"), process.env["PATH"]].join(delimiter),
-      // Messages about broken connections would open a prompt and block Neovim.
+      // Hides messages about broken connections, because they would open a prompt and block Neovim.
       NGC_LOG_LEVEL: "fatal",
     },
-    // In the other plugin, the user accepts a proposal by writing its buffer and closing the window.
+    // In nvim-gemini-companion, the user accepts a proposal by writing its buffer and closing the window.
     accept: `for _, win in ipairs(vim.api.nvim_list_wins()) do
       local buf = vim.api.nvim_win_get_buf(win)
       if vim.wo[win].diff and vim.bo[buf].buftype == 'acwrite' then
@@ -29,8 +29,8 @@ const adapters: Readonly<Record<string, Adapter>> = {
       end
     end`,
   },
-  // The server of McEazy2700/gemini-cli.nvim also runs in Neovim itself. It writes its discovery file to a directory
-  // where CLIs do not look. Commit 814e99c cannot parse the requests of clients, so that only its start can be
+  // The server of McEazy2700/gemini-cli.nvim also runs in Neovim itself. The plugin writes its discovery file to a
+  // directory where CLIs do not look. Commit 814e99c cannot parse the requests of clients. Therefore, only its start is
   // measured.
   "gemini-cli.nvim": {
     start: "require('gemini-cli').setup()",
@@ -47,13 +47,16 @@ const adapters: Readonly<Record<string, Adapter>> = {
   },
 };
 
-/** The adapter that PEER_START, PEER_ACCEPT and PEER_ENDPOINT in the environment define. PEER_ENDPOINT is optional. */
+/** Reads an adapter from the environment variables PEER_START, PEER_ACCEPT and, optionally, PEER_ENDPOINT. */
 function given(): Adapter | undefined {
   const { PEER_START: start, PEER_ACCEPT: accept, PEER_ENDPOINT: endpoint } = process.env;
   return start ? { start, accept: accept ?? "", ...(endpoint ? { endpoint } : {}) } : undefined;
 }
 
-/** @param paths the other plugin's checkout, then those of its dependencies, separated by `:` */
+/**
+ * Returns another plugin as the subject of a measurement.
+ * @param paths checkout of the other plugin, then checkouts of its dependencies, separated by `:`
+ */
 export function peerAt(paths: string): Subject {
   const folders = paths.split(delimiter);
   const name = basename(folders[0] ?? "");

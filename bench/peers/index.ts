@@ -1,10 +1,10 @@
-/** `PEER=<checkout> make bench`: measures this plugin and another one, and prints both side by side. */
+/** `PEER=<checkout> make bench`: measures this plugin and another plugin, and prints their results side by side. */
 import { comparable } from "../groups.ts";
 import { ours, type Subject } from "../subject.ts";
 import { formatComparison, type Row } from "../table.ts";
 import { peerAt } from "./adapters.ts";
 
-/** Measures a group. Prints a failure instead of raising it, so that the other groups are still measured. */
+/** Measures a group. Prints a failure instead of throwing it, so that the other groups are still measured. */
 async function rowsOf(name: string, subject: Subject, floor: string): Promise<Row[]> {
   try {
     return (await comparable[name]?.(subject, floor)) ?? [];
@@ -15,8 +15,9 @@ async function rowsOf(name: string, subject: Subject, floor: string): Promise<Ro
 }
 
 /**
- * @param paths the other plugin's checkout, then those of its dependencies, separated by `:`
- * @param named groups; by default all that apply to other plugins
+ * Measures this plugin and another plugin, and prints the results.
+ * @param paths checkout of the other plugin, then checkouts of its dependencies, separated by `:`
+ * @param named names of the groups. Without names: all groups that other plugins support
  */
 export async function comparePeer(
   paths: string,

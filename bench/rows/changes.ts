@@ -11,7 +11,7 @@ const LINES = 10_000;
 const HUNKS = 500;
 const EDITS = 200;
 
-/** Returns the duration of the host's call that shows a change (ms). */
+/** Lua that returns the duration of the host's call that shows a change (ms). */
 const SHOW = `
 local change = ...
 local start = vim.uv.hrtime()
@@ -50,8 +50,7 @@ export async function changeRows(subject: Subject): Promise<Row[]> {
         return wait + (await time(() => hook(after, name)));
       };
     };
-    // Measures the floor with events that are not about an edit, because the host answers these as soon as it has
-    // parsed them.
+    // The floor: events that are not about an edit. The host answers such an event as soon as it has parsed the event.
     const [edits, others] = await takeTurns(EDITS, [
       edit("BeforeTool", "AfterTool"),
       edit("Notification", "Notification"),

@@ -11,7 +11,10 @@ import { type Summary, summarize, takeTurns, time } from "../stats.ts";
 import { ours, plain, type Subject, startBridge, startSubject, within } from "../subject.ts";
 import type { Goal, Row } from "../table.ts";
 
-/** Sizes of proposals. Short proposals are measured more often, because other load on the machine affects them more. */
+/**
+ * Sizes of proposals. Short proposals are measured more often, because they are more affected by other load on the
+ * machine.
+ */
 const SIZES: Readonly<Record<string, Size>> = {
   "1 KB": {
     size: 1_000,
@@ -31,20 +34,26 @@ const SIZES: Readonly<Record<string, Size>> = {
   },
 };
 
-/** Pause before a decision, because users do not decide at once, and idle processes take longer to answer. */
+/**
+ * Pause before a decision on a proposal (ms). Users do not decide at once, and a process that was idle takes longer to
+ * answer.
+ */
 const PAUSE_MS = 100;
 
 interface Size {
   size: number;
   runs: number;
-  /** Goals for the times to show and to accept a proposal, and for how long the editor is blocked meanwhile. */
+  /**
+   * Goals: for the time to show a proposal, for the time to accept it, and for the time that each of these blocks the
+   * editor.
+   */
   open: Goal;
   openBlock: Goal;
   accept: Goal;
   acceptBlock?: Goal;
 }
 
-/** Returns a text of about `size` bytes, and a proposal that changes every hundredth line of it. */
+/** Returns a text of about `size` bytes, and a proposal that changes every hundredth line of the text. */
 export function texts(size: number): { before: string; after: string } {
   const lines = Array.from({ length: Math.ceil(size / 50) }, (_, i) => `line ${i} `.padEnd(49, "abc def "));
   const changed = lines.map((line, i) => (i % 100 === 0 ? line.toUpperCase() : line));
@@ -75,13 +84,16 @@ bench_text = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')
 return (vim.uv.hrtime() - start) / 1e6
 `;
 
-/** Sends the text in a request for an unknown tool, which the host refuses as soon as it has parsed the request. */
+/**
+ * Sends the text in a request for an unknown tool. The host refuses such a request as soon as it has parsed the
+ * request.
+ */
 function refuse(client: CompanionClient, filePath: string, newContent: string): Promise<unknown> {
   const params = { name: "noSuchTool", arguments: { filePath, newContent } };
   return client.mcp.request({ method: "tools/call", params }, CallToolResultSchema).catch(() => {});
 }
 
-/** Closes a diff. Ignores the answer, because it differs between plugins. */
+/** Closes a diff. Ignores the answer, because plugins answer differently. */
 export function closeDiff(client: CompanionClient, filePath: string): Promise<unknown> {
   const params = { name: "closeDiff", arguments: { filePath, suppressNotification: true } };
   return client.mcp.request({ method: "tools/call", params }, CallToolResultSchema).catch(() => {});
@@ -120,8 +132,8 @@ async function openRows(subject: Subject, name: string, { size, runs, ...goals }
         await close();
         return took;
       },
-      // Sent only to this plugin, because other plugins may never answer a request for an unknown tool. Therefore,
-      // the first row has no floor for other plugins.
+      // Sends this request only to this plugin. Other plugins may never answer a request for an unknown tool, so that
+      // their first row has no floor.
       async () => (subject === ours ? time(() => refuse(client, path, after)) : Number.NaN),
       () => time(carry),
       async () => z.number().parse(await bare.lua(SHOW, after)),
@@ -161,8 +173,8 @@ async function openRows(subject: Subject, name: string, { size, runs, ...goals }
 const Times = z.object({ at: z.string(), blocked: z.number() });
 
 /**
- * Runs Lua code that accepts a proposal. Returns the time until the client has the notification, and the time of the
- * code alone (ms).
+ * Runs Lua code that accepts a proposal. Returns two times (ms): until the client has the notification, and of the code
+ * alone.
  */
 async function untilAccepted(client: CompanionClient, nvim: Nvim, code: string) {
   const list = client.received["ide/diffAccepted"];
@@ -237,7 +249,7 @@ async function acceptRows(
 }
 
 export async function diffRows(subject: Subject, floor: string): Promise<Row[]> {
-  // Leaves out proposals of 10 MB for other plugins, because some need half a minute to show one.
+  // Omits proposals of 10 MB for other plugins: some plugins need half a minute to show such a proposal.
   const sizes = Object.entries(SIZES).filter(([, { size }]) => subject === ours || size < 10_000_000);
   const rows: Row[] = [];
   for (const [name, size] of sizes) rows.push(...(await openRows(subject, name, size)));

@@ -25,7 +25,7 @@ vim.api.nvim_exec_autocmds('CursorMoved', { modeline = false })
 return (vim.uv.hrtime() - start) / 1e3
 `;
 
-/** Pause after which all effects of an event are complete. */
+/** Pause after an event (ms). All effects of the event are then complete. */
 const PAUSE_MS = 200;
 
 const EMPTY = `
@@ -34,7 +34,7 @@ for _, event in ipairs({ 'CursorMoved', 'CursorMovedI', 'BufEnter' }) do
 end
 `;
 
-/** Lua that adds files to the buffer list until it contains a given number. */
+/** Lua that adds files to the buffer list until the list has a given length. */
 export const BUFFERS = `
 for i = 2, ... do vim.bo[vim.fn.bufadd(('%s/file%d.txt'):format(vim.fn.getcwd(), i))].buflisted = true end
 `;
@@ -111,7 +111,7 @@ export async function eventRows(subject: Subject): Promise<Row[]> {
   return rows;
 }
 
-/** Moves the cursor as typed keys do. */
+/** Lua that moves the cursor as typed keys do. */
 export const MOVE =
   "vim.api.nvim_win_set_cursor(0, { ..., 0 }) vim.api.nvim_exec_autocmds('CursorMoved', {})";
 
@@ -136,7 +136,7 @@ export async function snapshotRows(subject: Subject): Promise<Row[]> {
           }),
         );
       }
-      return taken.slice(1); // the first snapshot contains the new buffers
+      return taken.slice(1); // omits the first snapshot, because it contains the new buffers
     });
     rows.push({
       name: `longest block while a snapshot is taken, ${name}`,

@@ -1,4 +1,4 @@
-/** Measures hooks as the CLI runs them: one after the other. */
+/** Measures hooks in the way that the CLI runs them: one after the other. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import type { Row } from "../table.ts";
 
 const SCRIPT = join(root, "extension/hooks/hook.sh");
 
-/** The inputs of the two hooks before and after an edit. Each input contains the whole file. */
+/** Returns the inputs of two hooks, before and after an edit. Each input contains the whole file. */
 function inputs(size: number): ((moment: number) => string)[] {
   const content = "a line of text\n".repeat(size / 15);
   const returnDisplay = { filePath: "/w/a.txt", originalContent: content, newContent: content };
@@ -36,7 +36,7 @@ interface Place {
 }
 
 async function run(command: string, { env, cwd }: Place, input: string): Promise<void> {
-  // Sets SHLVL, as terminals do, because bash would otherwise read ~/.bashrc first.
+  // Sets SHLVL, as terminals do. Without SHLVL, bash would first read ~/.bashrc.
   const hook = spawn("bash", ["-c", command], { env: { ...process.env, SHLVL: "1", ...env }, cwd });
   hook.stdin.on("error", () => {}); // the hook may end without reading its input
   hook.stdin.end(input);
@@ -71,8 +71,8 @@ export async function hookRows(subject: Subject): Promise<Row[]> {
       edit(hooks, gone, 1_000),
       edit([":", ":"], here, 1_000),
     ]);
-    // Measures large edits separately, not in turns with the others, because the host is still busy after it has
-    // answered a large edit.
+    // Measures large edits separately. After a large edit, the host is still busy when it has answered, and would delay
+    // the next measurement.
     const [large] = await takeTurns(20, [edit(hooks, here, 2_000_000)]);
     const floor = summarize(least);
     return [

@@ -10,10 +10,12 @@ import type { Row } from "../table.ts";
 
 const RUNS = 300;
 
-/** Disables the debounce, which is not part of the figure. */
+/** Disables the debounce, because the measured time should not include the debounce. */
 const NO_PAUSE = { ...SUBSCRIPTION, debounce: 0, maxWait: 0 };
 
-/** Lua that moves the cursor, and returns the time of the event. Node's hrtime uses the same clock as Neovim's. */
+/**
+ * Lua that moves the cursor, and returns the time of the event. Node's hrtime and Neovim's hrtime use the same clock.
+ */
 const MOVE = `
 vim.api.nvim_win_set_cursor(0, { ..., 0 })
 local now = vim.uv.hrtime()
@@ -27,7 +29,7 @@ vim.rpcnotify(floor_job, 'send', 'ide/contextUpdate', ...)
 return tostring(now)
 `;
 
-/** Time from an event in the editor until all clients have its notification (ms). */
+/** Returns the time from an event in the editor until all clients have its notification (ms). */
 async function delay(clients: readonly CompanionClient[], trigger: () => Promise<unknown>): Promise<number> {
   for (const client of clients) client.received["ide/contextUpdate"].length = 0;
   const arrived = Promise.all(
@@ -45,11 +47,11 @@ const LINES = Array.from({ length: 100 }, (_, i) => `line ${i}\n`).join("");
 const OPEN = { files: { "a.txt": LINES }, args: ["a.txt"] };
 
 function move(nvim: Nvim): () => Promise<unknown> {
-  let line = 1; // the cursor is on the first line
+  let line = 1; // the cursor starts on the first line
   return () => nvim.lua(MOVE, (line++ % 100) + 1);
 }
 
-/** Makes the plugin send each event at once. */
+/** Makes the plugin send every event at once. */
 export async function withoutPause(nvim: Nvim, subject: Subject): Promise<void> {
   if (subject !== ours) return;
   await nvim.lua("require('gemini-bridge.context.snapshot_debounce').subscribe(...)", NO_PAUSE);
@@ -81,7 +83,7 @@ export async function latencyRows(subject: Subject, floor: string): Promise<Row[
   });
 }
 
-/** Measures the time until the last of n clients has the context, compared with n times the time of one client. */
+/** Measures the time until the last of n clients has the context. The floor is n times the time of a single client. */
 export async function broadcastRows(subject: Subject): Promise<Row[]> {
   const times = new Map<number, number[]>();
   for (const count of [1, 10, 100]) {

@@ -10,14 +10,14 @@ const HUNKS = 5;
 const PAINTS = 11;
 const KEYS = 100;
 
-/** Lua that adds changes as if the host had sent them. */
+/** Lua that adds changes as the host would send them. */
 const ADD = `
 for _, change in ipairs(...) do
   require('gemini-bridge.changes.changes').show({ path = change.path, change = change, edited = false })
 end
 `;
 
-/** Returns the memory that Lua uses (KB). */
+/** Lua that returns the memory that Lua uses (KB). */
 const MEMORY = "collectgarbage() collectgarbage() return collectgarbage('count')";
 
 const PAINT = `
@@ -29,7 +29,7 @@ return (vim.uv.hrtime() - start) / 1e6
 
 const CLOSE = "vim.api.nvim_feedkeys('q', 'xt', false)";
 
-/** Lua that goes to the next hunk, often in the next file. Returns the time until it is drawn (ms). */
+/** Lua that goes to the next hunk, which is often in the next file. Returns the time until the hunk is drawn (ms). */
 const NEXT = `
 local key = vim.keycode(require('gemini-bridge.config').get().changes.keys.next)
 local start = vim.uv.hrtime()
@@ -47,7 +47,10 @@ vim.cmd.redraw()
 return (vim.uv.hrtime() - start) / 1e6
 `;
 
-/** Creates the change of a file that had this number of hunks. Contains only the hunks that are not decided yet. */
+/**
+ * Creates the change of a file with this number of hunks, of which the user has already decided on `decided`. The
+ * change contains only the undecided hunks.
+ */
 export function changeOf(path: string, hunks: number, decided = 0): ShownChange {
   const count = hunks - decided;
   return {

@@ -16,8 +16,8 @@ const SETTLE_MS = 1_000;
 /** Pause until the host has freed the memory that only its start needs (src/system/idle-memory.ts). */
 const REST_MS = 5_000;
 /**
- * Pause before the processor time of an idle host is measured, and duration of the measurement (ms). The pause is long
- * because V8 collects garbage once more, about eight seconds after a collection.
+ * Pause before the processor time of an idle host is measured, and duration of the measurement (ms). The pause is long,
+ * because V8 collects garbage a second time about eight seconds after a collection.
  */
 const IDLE = { settle: 20_000, measure: 60_000 };
 
@@ -84,8 +84,8 @@ async function memoryRows(subject: Subject, floor: string): Promise<Row[]> {
 }
 
 /**
- * Memory of Neovim together with all processes that it has started. Includes Neovim, because other plugins run their
- * servers in Neovim itself.
+ * Returns the memory of Neovim and of all processes that it has started. Includes Neovim, because other plugins run
+ * their servers in Neovim itself.
  */
 const footprint = async ({ pid }: Nvim) => {
   await delay(SETTLE_MS);
@@ -153,7 +153,7 @@ async function idleRows(subject: Subject, floor: string): Promise<Row[]> {
   });
 }
 
-/** Measures memory and idle time in parallel, because neither depends on the load of the machine. */
+/** Measures memory and idle time at the same time, because other load on the machine does not change them. */
 export async function resourceRows(subject: Subject, floor: string): Promise<Row[]> {
   return (await Promise.all([memoryRows(subject, floor), idleRows(subject, floor)])).flat();
 }

@@ -21,11 +21,11 @@ vim.cmd('normal! GVgg')
 `;
 
 interface Growth {
-  /** What is measured (`name`), and the items whose number may affect the cost (`of`). */
+  /** Names of the measured action (`name`) and of the items whose number may affect the cost (`of`). */
   name: string;
   of: string;
   counts: readonly number[];
-  /** Prepares the action for one of the numbers in `counts`. */
+  /** Prepares the measured action with one of the numbers of items in `counts`. */
   prepare: Prepare;
 }
 type Prepare = (scope: Scope, subject: Subject, count: number) => Promise<Prepared>;
@@ -33,11 +33,11 @@ type Run = (round: number) => Promise<unknown>;
 interface Prepared {
   nvim: Nvim;
   run: Run;
-  /** Runs after `run`, and waits until the editor shows its result. */
+  /** Waits until the editor shows the result of `run`. */
   shown?: Run;
 }
 
-/** Prepares a movement of the cursor. The measured time ends when the last client has received it. */
+/** Prepares a movement of the cursor. The measured time ends when the last client has received the movement. */
 async function prepareMove(subject: Subject, { nvim, clients }: Running): Promise<Prepared> {
   await withoutPause(nvim, subject);
   const run: Run = async (round) => {
@@ -51,7 +51,7 @@ async function prepareMove(subject: Subject, { nvim, clients }: Running): Promis
 
 /**
  * Prepares a movement of the cursor in a Neovim with many items, such as buffers.
- * @param code Lua that creates a given number of items
+ * @param code Lua that creates the items; its argument is their number
  */
 function prepareMoveAmong(code: string): Prepare {
   return async (scope, subject, count) => {
@@ -155,7 +155,7 @@ async function rowsOf(subject: Subject, { name, of, counts, prepare }: Growth): 
       const [times, blocks]: [number[], number[]] = [[], []];
       for (let round = 1; round <= RUNS; round += 1) {
         times.push(await time(() => run(2 * round)));
-        // Uses at least 0.05 ms: the result is 0 if the system's clock is too coarse, and 0 has no logarithm.
+        // Uses at least 0.05 ms. The system's clock may be so coarse that it measures 0, and 0 has no logarithm.
         blocks.push(Math.max(await longestBlock(nvim, () => whole(2 * round + 1)), 0.05));
       }
       took.push(times);

@@ -7,7 +7,7 @@ import { root } from "../../test/support/nvim.ts";
 import { summarize } from "../stats.ts";
 import type { Row } from "../table.ts";
 
-/** Bytes of a file, or of all files below a folder. */
+/** Returns the size of a file, or of all files below a folder (bytes). */
 function size(path: string): number {
   const found = statSync(path, { throwIfNoEntry: false });
   if (!found) return 0;
@@ -19,7 +19,7 @@ function size(path: string): number {
 
 const Lock = z.object({ packages: z.record(z.string(), z.looseObject({ dev: z.boolean().optional() })) });
 
-/** Size of the packages that `npm ci --omit=dev` installs. The build needs them. */
+/** Returns the size of the packages that `npm ci --omit=dev` installs. The build needs these packages. */
 function packages(): number {
   const { packages } = Lock.parse(JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")));
   return Object.entries(packages)

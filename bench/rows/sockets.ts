@@ -13,7 +13,7 @@ import { withoutPause } from "./latency.ts";
 
 const SIZES = { "1 KB": { size: 1_000, runs: 61 }, "1 MB": { size: 1_000_000, runs: 21 } };
 
-/** Lua that records when a review opens. Node's hrtime uses the same clock as Neovim's. */
+/** Lua that records when a review opens. Node's hrtime and Neovim's hrtime use the same clock. */
 const WATCH = `vim.api.nvim_create_autocmd('User', {
   pattern = 'GeminiDiffOpened', callback = function() bench_opened = tostring(vim.uv.hrtime()) end })`;
 
@@ -23,7 +23,7 @@ const Time = z.string().transform(BigInt);
 
 const milliseconds = (from: bigint, to: bigint) => Number(to - from) / 1e6;
 
-/** Files that make the folders of three CLIs exist. Otherwise, the bridge would not serve these CLIs. */
+/** Files in the folders of three CLIs. The bridge serves only CLIs whose folder exists. */
 const FOLDERS = { "../home/.claude/keep": "", "../home/.qwen/keep": "", "../home/.llxprt/keep": "" };
 
 async function connectSocket(scope: Scope, nvim: Nvim): Promise<SocketClient> {
@@ -32,8 +32,8 @@ async function connectSocket(scope: Scope, nvim: Nvim): Promise<SocketClient> {
 }
 
 /**
- * Returns two times (ms): from the request until the review is open in the editor, and from the decision until the
- * client has the text.
+ * Measures a review. Returns two times (ms): from the request until the review is open in the editor, and from the
+ * decision until the client has the text.
  */
 async function review(nvim: Nvim, ask: () => Promise<unknown>, arrives: () => Promise<unknown>) {
   await nvim.lua("bench_opened = nil");
@@ -88,7 +88,7 @@ async function accepted(client: CompanionClient): Promise<unknown> {
 
 const SWITCH = `local now = vim.uv.hrtime() vim.cmd.buffer(...) return tostring(now)`;
 
-/** Switches between two files. */
+/** Returns a function that switches between two files. */
 function switcher(nvim: Nvim): () => Promise<unknown> {
   let isFirst = true;
   return () => {
@@ -97,7 +97,7 @@ function switcher(nvim: Nvim): () => Promise<unknown> {
   };
 }
 
-/** Time from a change of buffer until all clients have the context (ms). */
+/** Returns the time from a change of buffer until all clients have the context (ms). */
 async function delay(
   companions: readonly CompanionClient[],
   sockets: readonly SocketClient[],
@@ -115,8 +115,8 @@ async function delay(
 }
 
 /**
- * Measures the time until clients of different kinds have a context, compared with the same number of clients of Gemini
- * CLI.
+ * Measures the time until clients of different kinds have a context. The floor is the time of the same number of Gemini
+ * CLI clients.
  */
 async function contextRow(subject: Subject): Promise<Row> {
   return within(async (scope) => {

@@ -13,8 +13,8 @@ import type { Row } from "../table.ts";
 const RUNS = 15;
 
 /**
- * Lua that starts a plugin and waits until CLIs can find it. Checks for the discovery file each millisecond, because
- * not every plugin fires an event.
+ * Lua that starts a plugin and waits until CLIs can find it. Checks every millisecond whether the discovery file
+ * exists, because not every plugin fires an event.
  */
 const START = `
 local code, endpoint = ...
@@ -35,12 +35,12 @@ return { took = (vim.uv.hrtime() - start) / 1e6, blocked = blocked }
 
 const Took = z.object({ took: z.number(), blocked: z.number().default(0) });
 
-/** The files of a release that are needed for a start, without V8's code cache. */
+/** The files that a start needs from a release, without V8's code cache. */
 const PARTS = ["lua", "plugin", "rplugin", "package.json", "dist/gemini-bridge.cjs"];
 
 /**
  * Copies the plugin without V8's code cache.
- * @returns Lua that adds the copy to 'runtimepath' instead of the plugin
+ * @returns Lua that adds the copy to 'runtimepath' in place of the plugin
  */
 function copyWithoutCache(scope: Scope): string {
   const directory = mkdtempSync(join(tmpdir(), "gb-uncached-"));
@@ -74,7 +74,7 @@ async function cacheRow(): Promise<Row> {
   });
 }
 
-/** This plugin with other options. */
+/** Returns this plugin with other options. */
 const setUp = (options: string): Subject => ({
   ...ours,
   init: `vim.opt.runtimepath:prepend(${JSON.stringify(root)}) require('gemini-bridge').setup(${options})`,
@@ -95,7 +95,7 @@ return (vim.uv.hrtime() - start) / 1e6
 const ONE = "$TMPDIR/gemini/ide/*.json";
 const ALL = [ONE, "$TMPDIR/llxprt/ide/*.json", "~/.qwen/ide/*.lock"];
 
-/** Measures a start with the discovery files of three CLIs, compared with a start with a single file. */
+/** Measures a start with the discovery files of three CLIs. The floor is a start with a single file. */
 async function announceRow(): Promise<Row> {
   const announced = (options: string, patterns: string[]) => () =>
     within(async (scope) => {
@@ -139,7 +139,7 @@ client:close()
 return took
 `;
 
-/** Measures the time until the first request is answered. The request must wait until the application is loaded. */
+/** Measures the time until the first request is answered. The answer must wait until the application is loaded. */
 async function answerRow(): Promise<Row> {
   const answered = () =>
     within(async (scope) => z.number().parse(await (await startSubject(scope, ours)).lua(ANSWER)));

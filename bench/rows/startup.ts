@@ -8,7 +8,7 @@ import { summarize, takeTurns } from "../stats.ts";
 import { ours, type Subject, within } from "../subject.ts";
 import type { Row } from "../table.ts";
 
-/** Many runs are needed, because the times of two starts differ by more than the plugin adds to a start. */
+/** Number of starts. Many are needed, because two starts differ by more than the time that the plugin adds. */
 const RUNS = 200;
 
 const OPTIONS = "{ log = { level = 'debug' }, diff = { layout = 'tab', keys = { accept = 'ga' } } }";
@@ -21,7 +21,7 @@ require('gemini-bridge').setup(${options})
 vim.fn.writefile({ tostring((vim.uv.hrtime() - start) / 1e6) }, 'setup')
 `;
 
-/** Times of a whole start, according to `--startuptime`, and of `setup()` (ms). */
+/** Returns the time of a whole start, according to `--startuptime`, and the time of `setup()` (ms). */
 function start(dirs: ReturnType<typeof makeDirs>, init: string): { whole: number; setup: number } {
   writeFiles(dirs.config, { "nvim/init.lua": init });
   const log = join(dirs.workspace, "startup");
@@ -53,8 +53,8 @@ export async function startupRows(subject: Subject): Promise<Row[]> {
       async () => (isOurs ? start(dirs, setup(OPTIONS)).setup : 0),
     ]);
     const floor = summarize(without);
-    // Subtracts from each start the one without the plugin that ran next to it, because other load on the machine
-    // changes the time of a start more than the plugin does.
+    // Compares each start with the start without the plugin that ran next to it. Other load on the machine changes the
+    // time of a start more than the plugin does.
     const beyond = with_.map((took, i) => took - (without[i] ?? Number.NaN));
     const rows: Row[] = [
       {

@@ -1,4 +1,4 @@
-/** Measures tools that make the editor read or write files, compared with the user's own commands. */
+/** Measures the model's tools that make the editor read or write files. The floor is the user's own command. */
 import { connectEditorClient, languageServer } from "../../test/support/editor-client.ts";
 import { longestBlock } from "../block.ts";
 import { summarize, takeTurns } from "../stats.ts";
@@ -15,7 +15,7 @@ const GOAL = { ratio: 1.25 };
 const LINE = "const value = compute(42); // some text\n";
 const lines = (bytes: number) => LINE.repeat(bytes / LINE.length);
 
-/** Lua: a language server that formats the large file with one small edit. */
+/** Lua that defines a language server. The server formats the large file with one small edit. */
 const FORMATTER = `${SERVE}
 local edit = { range = { start = { line = 0, character = 0 }, ['end'] = { line = 0, character = 1 } }, newText = 'k' }
 bench_serve({

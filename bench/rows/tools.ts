@@ -11,8 +11,8 @@ const MANY = 10_000;
 const GOAL_MS = 5;
 
 /**
- * Creates a buffer of 10 MB with 10,000 diagnostics and quickfix entries, and a language server that answers with
- * 10,000 items at once.
+ * Lua that creates a buffer of 10 MB with 10,000 diagnostics and quickfix entries. Also defines a language server that
+ * answers at once with 10,000 items.
  */
 const CROWD = `${SERVE}
 local many, buf, path = ..., 0, vim.api.nvim_buf_get_name(0)

@@ -19,7 +19,7 @@ const TURNS = [
   { files: 900, most: 1_000 },
 ];
 
-/** Number of runs. Each runs in a new Neovim, because the host keeps the changes of a turn. */
+/** Number of runs. Each run uses a new Neovim, because the host keeps the changes of a turn. */
 const RUNS = 5;
 const COMMANDS = 11;
 const TRACKED_FILES = 100_000;
@@ -28,7 +28,10 @@ const UNTRACKED_BYTES = 8_000_000;
 
 const text = (lines: number) => "a line of text\n".repeat(lines);
 
-/** Makes an agent edit one file after the other: for each, a hook before the edit, the write, and a hook after it. */
+/**
+ * Makes an agent edit one file after the other. Each edit is a hook before the write, the write, and a hook after the
+ * write.
+ */
 async function edit(nvim: Nvim, hook: TellHook, files: number): Promise<void> {
   for (let i = 0; i < files; i += 1) {
     const name = `f${i}.txt`;
@@ -129,7 +132,7 @@ function makeRepository(directory: string): void {
   git("add", "-A");
 }
 
-/** Creates 1 GB of files that are not in Git's index. They are sparse, but programs read them like other files. */
+/** Creates 1 GB of files that are not in Git's index. The files are sparse, but programs read them like other files. */
 function addUntracked(directory: string): void {
   execFileSync("git", ["-C", directory, "init", "-q"], { stdio: "ignore" });
   for (let i = 0; i < UNTRACKED_FILES; i += 1) {

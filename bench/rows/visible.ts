@@ -1,6 +1,6 @@
 /**
- * Measures the time until a review is drawn, for the first and for later reviews, and with ten clients that connect at
- * once.
+ * Measures the time until a review is visible: for the first review, for later reviews, and with ten clients that
+ * connect at the same time.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod";
@@ -11,7 +11,7 @@ import { type Subject, startBridge, within } from "../subject.ts";
 import type { Goal, Row } from "../table.ts";
 import { closeDiff, texts } from "./diffs.ts";
 
-/** Sizes of proposals. `goal` applies to all reviews except the first one, which has FIRST_GOAL. */
+/** Sizes of proposals. The first review has the goal FIRST_GOAL, and all others have `goal`. */
 const SIZES = [
   { name: "1 KB", size: 1_000, runs: 31, goal: { most: 8 } },
   { name: "1 MB", size: 1_000_000, runs: 15, goal: { most: 60 } },
@@ -20,19 +20,19 @@ const FIRST_GOAL: Goal = { most: 12 };
 const CLIENTS = 10;
 const STARTS = 11;
 
-/** Maximum time to wait until a proposal is drawn, because some other plugins never draw one (ms). */
+/** Timeout for a proposal to become visible (ms). Needed because some other plugins never show a proposal. */
 const TIMEOUT_MS = 10_000;
 
 const WIDTH = 200;
 const HEIGHT = 50;
 
-/** Neovim's events that change what the screen shows, see |ui-linegrid|. */
+/** Neovim's events that change the content of the screen, see |ui-linegrid|. */
 const Line = z.tuple([z.literal(1), z.number(), z.number(), z.array(z.array(z.unknown()))]).rest(z.unknown());
 const Scroll = z
   .tuple([z.literal(1), z.number(), z.number(), z.number(), z.number(), z.number()])
   .rest(z.unknown());
 
-/** The content of a screen. Collects it from events, because Neovim sends only the changed parts. */
+/** The content of a screen. It must be collected from events, because Neovim sends only the changed parts. */
 class Screen {
   readonly #rows = Array.from({ length: HEIGHT }, () => new Array<string>(WIDTH).fill(" "));
 
@@ -89,8 +89,8 @@ async function attachScreen({ nvim }: Nvim): Promise<(text: string, since: numbe
 }
 
 /**
- * Time from the request until the proposal's first line is on the screen. The line contains `number`, because it must
- * be different for each proposal.
+ * Returns the time from the request until the first line of the proposal is visible (ms). The line contains `number`,
+ * so that the line is different in each proposal.
  */
 async function untilDrawn(
   client: CompanionClient,

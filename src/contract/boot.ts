@@ -37,14 +37,14 @@ export const Boot = z.object({
   connect: z.boolean(),
   /** Whether to reconnect CLIs after a host crash. */
   reconnect: z.boolean(),
-  /** Whether agents are told what the user has undone. */
+  /** Whether the host tells agents what the user has undone. */
   tellAgent: z.boolean(),
   /** The CLIs that can find this editor. */
   clis: Clis,
   /** Port and tokens of the previous host in this Neovim. Running CLIs and their hooks still use them. */
   port: z.number().int().optional(),
   tokens: z.record(z.string(), z.string()).optional(),
-  /** The highest diff id used in this Neovim. */
+  /** The highest id of a review in this Neovim. */
   lastDiffId: z.number().int().nonnegative(),
   /** The options `server.*`. `maxSessions`: number of clients. `grace`: milliseconds. `bodyLimit`: bytes. */
   server: z.object({
@@ -52,7 +52,7 @@ export const Boot = z.object({
     grace: z.number().nonnegative(),
     bodyLimit: z.number().int().positive(),
   }),
-  /** The options `tools.*`. Without `offered`, all tools are offered. */
+  /** The options `tools.*`. If `offered` is absent, the model gets all tools. */
   tools: z.object({
     offered: list(z.string()).optional(),
     trust: z.boolean(),
@@ -68,7 +68,7 @@ export const Boot = z.object({
   }),
   /** The user's own prompts, by name. */
   prompts: map(z.object({ description: z.string(), text: z.string() })),
-  /** Data that the previous host has stored. Contains no diffs if that host was stopped on request. */
+  /** Data that the previous host has stored. Contains no reviews if that host was stopped on request. */
   memory: Memory.optional(),
   /** `duration`: time without a running host (ms). `written`: files that the user has written in that time. */
   absence: z.object({ duration: z.number().nonnegative(), written: list(z.string()) }).optional(),

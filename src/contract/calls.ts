@@ -286,7 +286,10 @@ export const questions = {
     line: z.int().optional(),
     timeout: z.number(),
   }),
-  /** Lists the language servers that support `method`, a request that is not about a particular file. */
+  /**
+   * Lists the language servers that support the request `method`. Only for requests that are not about a particular
+   * file.
+   */
   servers: z.object({ method: z.string() }),
   /**
    * Sends a request to a language server. If `path` is given, Lua inserts the file's URI into `textDocument`. `limit`:
@@ -305,7 +308,7 @@ export const questions = {
   settle: z.object({ paths: Paths, timeout: z.number() }),
   quickfix: z.object({ limit: z.int() }),
   changes: Nothing,
-  /** Shows a file in an ordinary window. The focus stays where it is. */
+  /** Shows a file in an ordinary window. Does not move the focus. */
   open_file: z.object({ path: z.string(), line: z.int().optional() }),
   edit_context: z.object({ path: z.string(), line: z.int().optional() }),
   /**

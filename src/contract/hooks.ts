@@ -19,7 +19,7 @@ export interface Agent {
   readonly pid?: number | undefined;
 }
 
-/** A tool that the agent uses. `name` is the CLI's name for it. */
+/** A tool that the agent uses. `name` is the CLI's name for the tool. */
 export type Tool =
   /** A tool that writes one file; `filePath` is absolute. */
   | { kind: "edit"; name: string; filePath: string }
@@ -36,7 +36,7 @@ export interface EditTexts {
   after: string;
 }
 
-/** The part of an event that depends on its kind. */
+/** The part of an event that depends on the kind of the event. */
 type EventDetails =
   /**
    * The CLI waits for the hook, and adds the hook's answer to the prompt. The answer must contain the hook's name

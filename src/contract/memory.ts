@@ -26,7 +26,7 @@ export const Memory = z.object({
   /** Sessions of the MCP server `neovim`. */
   editorSessions: list(Session),
   agents: list(HeardAgent),
-  /** Time of a requested stop (Unix milliseconds); absent after a crash. */
+  /** Time at which the host was stopped on request (Unix milliseconds); absent after a crash. */
   stoppedAt: z.number().optional(),
   /** Reviews whose outcome the CLI has not received yet. */
   diffs: list(

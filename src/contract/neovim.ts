@@ -25,7 +25,9 @@ export const events = {
   /** The user stops the bridge, or Neovim exits. */
   stop: z.unknown(),
   workspace: Workspace,
-  /** The user asked to start the bridge although it was already running, perhaps because CLIs cannot find it. */
+  /**
+   * The user has asked to start the bridge while the bridge was already running. Perhaps CLIs cannot find the bridge.
+   */
   announce: z.unknown(),
   /** The user switched to this editor from another program. */
   focused: z.unknown(),

@@ -24,7 +24,7 @@ export type SelectedRange = z.infer<typeof SelectedRange>;
 
 /** The changes in the editor since the last snapshot. */
 export const Snapshot = z.object({
-  /** Whether this is the first snapshot of a subscription. It replaces all earlier data. */
+  /** Whether this is the first snapshot of a subscription. The first snapshot replaces all earlier data. */
   reset: z.boolean(),
   /**
    * Whether the list of buffers continues in the next snapshot. Lua sends the first list in parts, so that the editor
@@ -37,7 +37,7 @@ export const Snapshot = z.object({
    * Buffers that were added, renamed, written or removed. `path` is absolute; it is missing if the buffer has no file.
    */
   buffers: list(z.object({ bufnr: z.number().int(), path: z.string().optional() })),
-  /** When each buffer was last focused. `time` is in Unix milliseconds; a later focus has a greater time. */
+  /** Time of the last focus of each buffer (Unix milliseconds). A later focus has a greater time. */
   focus: list(z.object({ bufnr: z.number().int(), time: z.number() })),
   /** The file buffer that was focused last, and its cursor position: 1-based, with `character` in UTF-16 units. */
   active: z
@@ -47,7 +47,7 @@ export const Snapshot = z.object({
       character: z.number().int().positive(),
       /** The selected text, or its beginning if it is longer than `maxSelection` UTF-16 units. */
       selection: z.string().optional(),
-      /** The range of `selection`. For a blockwise selection, it runs from the block's first line to its last line. */
+      /** Range of the selected text. For a blockwise selection, the range covers all lines of the block. */
       selected: SelectedRange.optional(),
     })
     .optional(),

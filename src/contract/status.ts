@@ -44,7 +44,7 @@ export const Shared = z.object({
 });
 export type Shared = z.infer<typeof Shared>;
 
-/** The editors that a CLI would find if the user started it outside Neovim, in Neovim's current directory. */
+/** The editors that a CLI finds if the user starts the CLI outside Neovim, in Neovim's current directory. */
 export const Editors = z.object({
   count: z.int(),
   pid: z.int().describe("Process of the editor that the CLI chooses."),

@@ -47,7 +47,7 @@ interface DiscoveryOptions {
 export function createDiscovery(options: DiscoveryOptions): Discovery {
   const { report = () => {}, interval = CHECK_INTERVAL_MS } = options;
   const file = createDiscoveryFile(options.profile, options.announcement);
-  /** The published roots; undefined before the start and after `remove`. */
+  /** The published workspace roots; undefined before the first `publish` and after `remove`. */
   let workspace: readonly string[] | undefined;
   /** Whether the current problem was already reported. */
   let complained = false;
@@ -103,7 +103,7 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
     publish(directories) {
       const isFirst = !workspace;
       workspace = directories;
-      // A file that exists at the first call was left by an earlier host, and may be overwritten.
+      // At the first call of `publish`, an existing file was left by an earlier host, and may be overwritten.
       if (isFirst || file.state() !== "foreign") write();
       clock ??= setInterval(() => check(true), interval).unref();
     },

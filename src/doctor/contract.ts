@@ -61,7 +61,9 @@ const Gate = z.object({
 });
 export type Gate = z.infer<typeof Gate>;
 
-/** Facts about the Neovim that runs the doctor. Its environment is not among them, because the doctor inherits it. */
+/**
+ * Facts about the Neovim that runs the doctor. Neovim's environment is not included, because the doctor inherits it.
+ */
 export const Facts = z.object({
   version: z.string(),
   pid: z.int().positive(),

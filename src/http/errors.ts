@@ -7,7 +7,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 /** Time in which a peer can read its answer and close the connection itself (ms). */
 const CLOSE_DELAY_MS = 1_000;
 
-/** @returns the body of an HTTP error: a JSON-RPC error that answers no particular request. */
+/** Builds the body of an HTTP error. @returns a JSON-RPC error that answers no particular request */
 export function rpcError(code: number, message: string) {
   return { jsonrpc: "2.0", error: { code, message }, id: null } as const;
 }
@@ -18,7 +18,7 @@ export function rpcError(code: number, message: string) {
  */
 export const DISCOVER = "server/discover";
 
-/** @returns the answer to a request with an unknown method */
+/** Builds the answer to a request with an unknown method. */
 export function methodNotFound(id: unknown) {
   return { jsonrpc: "2.0", error: { code: -32601, message: "Method not found" }, id } as const;
 }

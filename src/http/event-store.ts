@@ -67,7 +67,7 @@ export class BoundedEventStore {
     this.#makeRoom();
   }
 
-  /** The pinned events, oldest first. */
+  /** Returns the events that are kept until `unpin`, oldest first. */
   pinned(): SentEvent[] {
     return this.#events.filter(({ pinned }) => pinned).map((event) => this.#sent(event));
   }

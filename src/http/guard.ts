@@ -15,7 +15,7 @@ declare module "fastify" {
   }
 }
 
-/** A route behind the guards. */
+/** A route. A request reaches the route only after the checks in this file. */
 export interface Route {
   readonly url: string;
   readonly methods: HTTPMethods[];

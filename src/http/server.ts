@@ -1,4 +1,4 @@
-/** Builds the HTTP application: the routes behind the guards. */
+/** Builds the HTTP application: the routes, and the checks of every request. */
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";

@@ -17,7 +17,7 @@ export const EVENT_METHOD = "gemini_bridge";
  */
 export const EVENT_FUNCTION = "GeminiBridgeEvent";
 
-/** The part of the Neovim client that both kinds of host use. */
+/** The part of the Neovim client that the bridge uses, in the private and in the shared host. */
 export type Editor = Pick<Neovim, "executeLua" | "on" | "request">;
 
 export type EventHandlers = { [N in EventName]: (payload: EventPayload<N>) => void | Promise<void> };

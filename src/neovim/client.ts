@@ -23,9 +23,9 @@ export function connect(): NeovimClient {
 
 /** Returns the number of bytes that hold the length of a msgpack value. These bytes follow the type byte. */
 function sizeOfLength(type: number): number {
-  if (type >= 0xc4 && type <= 0xc9) return 1 << ((type - 0xc4) % 3); // binary, extension
-  if (type >= 0xd9 && type <= 0xdb) return 1 << (type - 0xd9); // text
-  if (type >= 0xdc && type <= 0xdf) return 2 << (type & 1); // list, map
+  if (type >= 0xc4 && type <= 0xc9) return 1 << ((type - 0xc4) % 3); // msgpack binary or extension
+  if (type >= 0xd9 && type <= 0xdb) return 1 << (type - 0xd9); // msgpack text
+  if (type >= 0xdc && type <= 0xdf) return 2 << (type & 1); // msgpack list or map
   return 0;
 }
 

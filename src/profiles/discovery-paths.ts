@@ -1,6 +1,6 @@
 /**
- * Expands the paths in profiles. They begin with `~` (home directory), `{tmp}` (temporary directory), `{config}` (the
- * user's settings directory) or `${NAME:-path}` (the value of a variable, or the path).
+ * Expands the paths in profiles. Such a path begins with `~` (home directory), `{tmp}` (temporary directory),
+ * `{config}` (the user's settings directory) or `${NAME:-path}` (the value of a variable, or the path).
  */
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";

@@ -21,7 +21,7 @@ const MAX_FILE_AGE_MS = 180_000;
  */
 const START_TOLERANCE_MS = 5_000;
 
-/** The highest process id of Linux and macOS, in any namespace. */
+/** The highest process id that Linux and macOS assign. */
 const MAX_PID = 2 ** 22;
 
 /**

@@ -68,7 +68,7 @@ export interface Unconnected {
 interface IdeEnablerOptions {
   bridge: Bridge;
   destinations: Pick<Destinations, "running" | "started">;
-  /** Returns how the CLI of a terminal draws its screen. */
+  /** Returns the rules for reading the screen of the CLI in a terminal. */
   drawingOf(terminal: string): Drawing | undefined;
   /** Counts the connected CLIs of the same kind as the CLI in a terminal. */
   connected(terminal: string): number;

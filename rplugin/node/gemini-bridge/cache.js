@@ -1,5 +1,5 @@
-// Stores the code cache of the bundle (the code that V8 has compiled) in a file. V8 does not check this code, and a
-// single wrong bit can crash the process. Therefore, the file starts with a hash of its name and the code.
+// Stores the bundle's code cache (the code that V8 has compiled) in a file. V8 does not check this code, and a single
+// wrong bit can crash the process. Therefore, the file starts with a hash of its name and the code.
 "use strict";
 
 const { createHash } = require("node:crypto");
@@ -18,7 +18,7 @@ const path = require("node:path");
 const HASH = "sha256";
 const LENGTH = 32;
 
-/** A lock older than this was left by a process that crashed. */
+/** Maximum age of a lock (ms). A crashed process has left an older lock. */
 const MAX_LOCK_AGE_MS = 60_000;
 
 /** Accesses the cache of a build. Each version of Node and each architecture has its own cache. */
@@ -26,11 +26,10 @@ function createCache(directory, build) {
   const name = `${build}-${process.version}-${process.arch}`;
   const file = path.join(directory, `${name}.cache`);
   const lock = `${file}.lock`;
-  // The hash includes the name, so that a cache of another version is rejected even if its file was renamed to this
-  // name.
+  // Hashes the name of the cache with the code. A file that was renamed from another version is then rejected.
   const hash = (code) => createHash(HASH).update(name).update("\0").update(code).digest();
   return {
-    /** Returns the code; undefined if it is missing or damaged. */
+    /** Returns the code; undefined if the file is missing or damaged. */
     read() {
       let content;
       try {
@@ -65,7 +64,6 @@ function createCache(directory, build) {
         writeFileSync(draft, Buffer.concat([hash(code), code]), { flag: "wx" });
         renameSync(draft, file);
         for (const other of readdirSync(directory)) {
-          // Caches of earlier builds are no longer used.
           if (other.endsWith(".cache") && !other.startsWith(build))
             rmSync(path.join(directory, other), { force: true });
         }

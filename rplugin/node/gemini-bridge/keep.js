@@ -1,8 +1,8 @@
-// Stores the code that V8 has compiled from the bundle, for the next start. The host does this after its own start,
-// because V8 has then compiled exactly the functions that a start needs.
+// Stores the code that V8 has compiled from the bundle, for the next start. The host does this after its own start: V8
+// has then compiled exactly the functions that a start needs.
 "use strict";
 
-/** After this time, the start counts as complete. */
+/** Time after which the start counts as complete (ms). */
 const DELAY_MS = 3000;
 
 /** Writes the cache. After a failure, the next start tries again. */
@@ -15,11 +15,14 @@ function keep({ script, cache }) {
       cache.release();
     }
   } catch {
-    // For example, the disk is full. Tells nobody, because the bridge also works without the cache.
+    // For example, the disk is full. Ignores the error, because the bridge also works without the cache.
   }
 }
 
-/** Writes the cache after a delay. @returns a function that writes the cache at once, if it was not written yet */
+/**
+ * Writes the cache after a delay.
+ * @returns a function that writes the cache at once, if it was not written yet
+ */
 function keepAfterStart(loaded) {
   let timer = setTimeout(keepNow, DELAY_MS).unref();
   function keepNow() {

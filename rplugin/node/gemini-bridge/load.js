@@ -22,8 +22,8 @@ function readBundle() {
 }
 
 /**
- * Loads the bundle like `require`, with its cache if there is one. (V8 itself rejects a cache that was made with other
- * flags.) Finds the cache by the name of the build, which is in the first line of the bundle: `//<name>`.
+ * Loads the bundle like `require`, with its code cache if there is one. Finds the cache by the name of the build, in
+ * the first line of the bundle: `//<name>`. (V8 itself rejects a cache that was made with other flags.)
  */
 function load() {
   const source = readBundle();
