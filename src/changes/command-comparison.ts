@@ -58,9 +58,7 @@ interface ComparisonOptions {
   readonly snapshot: Snapshot;
   /** States of files that the user or another agent has written since the snapshot, by absolute path. */
   readonly settled: ReadonlyMap<string, FileState>;
-  /**
-   * Inodes of further files whose content before the command is known. An inode still identifies a file after a rename.
-   */
+  /** Inodes of files whose content before the command is known. An inode still identifies a file after a rename. */
   readonly noticed: ReadonlySet<number>;
   readonly scope: Scope;
   readonly readIndex: ReadIndex;

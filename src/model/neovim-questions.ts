@@ -49,7 +49,7 @@ export function createAsking(bridge: Pick<Bridge, "call">, timeout: number): Ask
   /**
    * Waits for the answer to a question.
    * @param begin sends the question with this id. If sending fails, so does waiting
-   * @param limits undefined for questions that neither time out nor can be cancelled
+   * @param limits undefined for a question without a timeout and without cancellation
    */
   function wait(begin: (id: number) => Promise<unknown>, limits?: Limits): Promise<unknown> {
     const id = ++last;

@@ -96,7 +96,10 @@ async function checkFile(filePath: string): Promise<void> {
   if (problem) throw new Refusal(`${problem}: ${filePath}`);
 }
 
-/** @throws {Refusal} for a path that is too long. The message leaves out this path */
+/**
+ * Checks the length of a path.
+ * @throws {Refusal} if the path is too long. The message leaves out the path
+ */
 function checkLength(filePath: string): void {
   if (filePath.length > MAX_PATH_LENGTH) throw new Refusal("filePath is too long");
 }
