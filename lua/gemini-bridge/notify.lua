@@ -15,7 +15,7 @@ local SEVERITY = { "debug", "info", "warn", "error" }
 ---@field text string
 ---@field level "debug"|"info"|"warn"|"error"
 
---- Messages of this tick. Shown later.
+--- Messages of the current tick. They are shown after this tick.
 ---@type gemini_bridge.Notice[]
 local queue = {}
 

@@ -191,7 +191,7 @@ async function memory(host: ContextHost): Promise<number> {
     .parse(await host.nvim.lua("collectgarbage() collectgarbage() return collectgarbage('count')"));
 }
 
-/** Limit for the growth. A bounded table stays below, an unbounded table grows above in the rounds of this test. */
+/** Limit for the growth of Lua's memory (KB). In this test, only a table without a size limit exceeds this limit. */
 const MUCH = 400;
 
 t.test("the focus history stays small during days without a CLI", async (t) => {

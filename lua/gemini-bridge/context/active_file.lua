@@ -9,8 +9,8 @@ local get_current_win, hrtime = vim.api.nvim_get_current_win, vim.uv.hrtime
 
 --- Number of latest entries that can change the active file. Older entries only supply focus times.
 local RECENT_COUNT = 64
---- Maximum number of stored entries. Above this number, the entries are processed without a call of `take`, because
---- nobody calls `take` while no CLI is connected.
+--- Maximum number of stored entries. While no CLI is connected, `take` is not called. The entries are then processed
+--- when this number is exceeded.
 local MAX_HISTORY = 512
 
 ---@class gemini_bridge.Entered

@@ -38,8 +38,8 @@ local function is_empty(range)
   return range.end_row < range.row or range.end_row == range.row and range.end_col <= range.col
 end
 
---- Returns the current ranges of the pinned text. Returns an empty list if all of the text was deleted. An undo
---- restores the ranges.
+--- Returns the current ranges of the pinned text. Returns an empty list if all of the text was deleted. Undoing the
+--- deletion restores the ranges.
 ---@param limit? integer Maximum number of marks to read.
 ---@return gemini_bridge.Range[] # In the order of the text.
 local function ranges(limit)

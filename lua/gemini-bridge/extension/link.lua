@@ -158,8 +158,8 @@ end
 ---@return boolean removed
 local function remove_dead_link(cli)
   local store, record = paths(cli)
-  -- Deletes the record, and then the folder of the record. A folder with other files is not deleted, because rmdir
-  -- fails.
+  -- Deletes the CLI's record of the link, and then the folder of this record. If the folder contains other files, rmdir
+  -- fails and deletes nothing.
   return M.state(cli) == "gone" and vim.uv.fs_unlink(record) ~= nil and vim.uv.fs_rmdir(store) ~= nil
 end
 
