@@ -56,6 +56,7 @@ export function createAgentTurns(save: (session: string, turn: Turn | undefined)
     lastTurn = Math.max(Date.now(), lastTurn + 1);
     const turn = { cli: agent.cli, turn: lastTurn, prompt: shorten(prompt), ...nothing() };
     turns.set(agent.session, turn);
+    save(agent.session, turn);
     sessions.set(lastTurn, agent.session);
     const [oldest] = sessions.keys();
     if (oldest !== undefined && sessions.size > MAX_TURNS) sessions.delete(oldest);
@@ -67,16 +68,12 @@ export function createAgentTurns(save: (session: string, turn: Turn | undefined)
   }
 
   return {
-    begin: (agent, prompt) => save(agent.session, begin(agent, prompt)),
+    begin: (agent, prompt) => void begin(agent, prompt),
     authorOf: (agent) => authorOf(turnOf(agent)),
     sessionOf: (turn) => sessions.get(turn),
     latest: (cli) =>
       authorOf([...turns.values()].findLast((one) => one.cli === cli) ?? { cli, turn: 0, prompt: "" }),
-    changed(agent, path) {
-      const turn = turnOf(agent);
-      turn.files.add(path);
-      save(agent.session, turn);
-    },
+    changed: (agent, path) => void turnOf(agent).files.add(path),
     missed(agent, gap) {
       const turn = turnOf(agent);
       turn.gaps.add(gap);

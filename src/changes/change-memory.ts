@@ -94,7 +94,6 @@ const SavedChange = z.object({
 const SavedTurn = z.object({
   session: z.string(),
   ...author,
-  files: z.array(z.string()),
   gaps: z.array(z.string()),
 });
 
@@ -108,12 +107,6 @@ const turnKey = (session: string) => `turn ${session}`;
 
 /** Time for which a check of the ignore files stays cached. */
 const VERDICT_CACHE_TIME_MS = 1_000;
-
-/**
- * Delay before a turn with changed files is stored, so that several files are stored together. A new turn is stored at
- * once, so that a crash does not lose the prompt.
- */
-const TURN_DELAY_MS = 200;
 
 interface ChangeMemoryOptions {
   /** Directory in which only the user may write. */
@@ -131,9 +124,6 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
   const left = createLeftChanges(own, journal);
   const files = createFiles({ judgesMissing: true });
   let cached: { verdictOf: SharingSnapshot; at: number } | undefined;
-  /** Turns that changed after they were last stored, by session. */
-  const turns = new Map<string, Turn>();
-  let turnsDue: NodeJS.Timeout | undefined;
 
   function mayKeep(path: string): boolean {
     const now = performance.now();
@@ -143,19 +133,6 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
   }
 
   const commands = createCommandMemory(journal, mayKeep);
-
-  function saveTurns(): void {
-    clearTimeout(turnsDue);
-    turnsDue = undefined;
-    for (const [session, { files, gaps, ...turn }] of turns)
-      journal.save(turnKey(session), {
-        session,
-        ...turn,
-        files: [...files].filter(mayKeep),
-        gaps: [...gaps],
-      });
-    turns.clear();
-  }
 
   return {
     save(change) {
@@ -171,13 +148,9 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
       else journal.remove(AWAITED);
     },
     saveTurn(session, turn) {
-      if (turn) turns.set(session, turn);
-      else {
-        turns.delete(session);
-        journal.remove(turnKey(session));
-      }
-      if (turn?.files.size === 0) saveTurns();
-      else if (turns.size > 0) turnsDue ??= setTimeout(saveTurns, TURN_DELAY_MS).unref();
+      if (!turn) return journal.remove(turnKey(session));
+      const { cli, turn: start, prompt, gaps } = turn;
+      journal.save(turnKey(session), { session, cli, turn: start, prompt, gaps: [...gaps] });
     },
     commands,
     async load() {
@@ -185,17 +158,17 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
       void left.prune();
       const saved = await loaded;
       const awaited = saved.flatMap((value) => SavedAwaited.safeParse(value).data?.awaited ?? []);
+      const changes = saved.flatMap((value) => SavedChange.safeParse(value).data ?? []);
+      const turns = saved.flatMap((value) => SavedTurn.safeParse(value).data ?? []);
       return {
-        changes: saved.flatMap((value) => SavedChange.safeParse(value).data ?? []),
+        changes,
         awaited,
         commands: commands.restore(saved),
         turns: new Map(
-          saved
-            .flatMap((value) => SavedTurn.safeParse(value).data ?? [])
-            .map(({ session, files, gaps, ...turn }) => [
-              session,
-              { ...turn, files: new Set(files), gaps: new Set(gaps) },
-            ]),
+          turns.map(({ session, gaps, ...turn }) => [
+            session,
+            { ...turn, files: filesOf(turn.turn, changes), gaps: new Set(gaps) },
+          ]),
         ),
       };
     },
@@ -208,9 +181,16 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
     },
     mayKeep,
     close() {
-      saveTurns();
       files.close();
       return journal.flush();
     },
   };
+}
+
+/** Returns the files with undecided changes of a turn. */
+function filesOf(turn: number, changes: readonly FileChange[]): Set<string> {
+  const ofTurn = changes.filter((change) =>
+    [change, ...change.earlier].some((author) => author.turn === turn),
+  );
+  return new Set(ofTurn.map(({ path }) => path));
 }

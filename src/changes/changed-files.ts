@@ -134,16 +134,21 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
     bridge.tell("changes_follow", { active });
   }
 
-  function show(path: string, { agent, decision }: Cause = {}): void {
+  /** @param written whether the file on disk has changed */
+  function show(path: string, written: boolean, { agent, decision }: Cause = {}): void {
     const change = files.get(path);
     const now = change && isChanged(change) ? shown(change) : undefined;
-    if (isDeepStrictEqual(now, told.get(path))) return;
+    if (isDeepStrictEqual(now, told.get(path))) {
+      if (written) bridge.tell("file_changed", { path });
+      return;
+    }
     if (now) told.set(path, now);
     else told.delete(path);
     reporting ??= setTimeout(report, REPORT_DELAY_MS).unref();
     bridge.tell("change_show", {
       path,
       change: now,
+      written,
       edited: agent !== undefined && now !== undefined,
       decision: now ? undefined : decision,
     });
@@ -162,12 +167,11 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
     set(change, cause = {}) {
       const before = files.get(change.path);
       if (cause.agent) options.agentWrote(change.path, cause.agent);
-      if (cause.agent ?? (before && before.version !== change.version))
-        bridge.tell("file_changed", { path: change.path });
       put(change);
       memory.save(change);
       tidy(change.path);
-      show(change.path, cause);
+      const isWritten = cause.agent !== undefined || (before && before.version !== change.version);
+      show(change.path, isWritten ?? false, cause);
     },
     await(agent, path) {
       beginEdit(agent, path);
@@ -205,7 +209,7 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
       for (const change of saved.changes) {
         put(change);
         tidy(change.path);
-        show(change.path);
+        show(change.path, false);
       }
       follow();
       return saved.changes.filter(({ path }) => !awaitingAgent(path));

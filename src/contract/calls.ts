@@ -179,12 +179,14 @@ export const calls = {
   /** Sets whether Lua sends the event `file_written`. */
   changes_follow: z.object({ active: z.boolean() }),
   /**
-   * Shows a new or updated change of a file, or removes the change. `edited`: an agent has just changed the file.
-   * `decision`: the user has decided on the last hunk.
+   * Shows a new or updated change of a file, or removes the change. `written`: the file on disk has changed, so that
+   * Lua must reload its buffer. `edited`: an agent has just changed the file. `decision`: the user has decided on the
+   * last hunk.
    */
   change_show: z.object({
     path: z.string(),
     change: ShownChange.optional(),
+    written: z.boolean(),
     edited: z.boolean(),
     decision: z.enum(["kept", "undone"]).optional(),
   }),

@@ -18,7 +18,9 @@ export const EVENT_METHOD = "gemini_bridge";
 export const EVENT_FUNCTION = "GeminiBridgeEvent";
 
 /** The part of the Neovim client that the bridge uses, in the private and in the shared host. */
-export type Editor = Pick<Neovim, "executeLua" | "on" | "request">;
+export type Editor = Pick<Neovim, "executeLua" | "notify" | "on" | "request">;
+
+type LuaArguments = NonNullable<Parameters<Editor["executeLua"]>[1]>;
 
 export type EventHandlers = { [N in EventName]: (payload: EventPayload<N>) => void | Promise<void> };
 
@@ -32,7 +34,7 @@ export interface Bridge {
   attach(): Promise<Boot>;
   /** Calls Lua and waits for the result. @throws {Refusal} if Lua refuses the call */
   call<N extends CallName>(name: N, params: Calls[N]): Promise<CallResult<N>>;
-  /** Calls Lua without waiting for the result. Logs a failure. */
+  /** Calls Lua without an answer, which costs less. Lua logs a failure. */
   tell<N extends CallName>(name: N, params: Calls[N]): void;
   /**
    * Runs the handler of an event. Without a handler, the event waits until `handle` adds one, so that no early decision
@@ -70,6 +72,9 @@ export function createBridge(nvim: Editor, log: Log, start?: number): Bridge {
     }
   }
 
+  const inLua = (name: CallName, params: object) =>
+    [name, params, ...(start === undefined ? [] : [start])] as LuaArguments;
+
   const bridge: Bridge = {
     async attach() {
       if (start === undefined) return bridge.call("attach", { pid: process.pid });
@@ -78,18 +83,14 @@ export function createBridge(nvim: Editor, log: Log, start?: number): Bridge {
     },
     async call(name, params) {
       const answer = Answer.parse(
-        await nvim.executeLua("return require('gemini-bridge.host.rpc').call(...)", [
-          name,
-          params as never,
-          ...(start === undefined ? [] : [start]),
-        ]),
+        await nvim.executeLua("return require('gemini-bridge.host.rpc').call(...)", inLua(name, params)),
       );
       if (answer.error !== undefined) throw new Refusal(answer.error);
       const { results } = await contract;
       return results[name].parse(answer.result) as CallResult<typeof name>;
     },
     tell(name, params) {
-      bridge.call(name, params).catch((error: unknown) => log.warn(`${name} failed:`, error));
+      nvim.notify("nvim_exec_lua", ["require('gemini-bridge.host.rpc').tell(...)", inLua(name, params)]);
     },
     dispatch(name, payload) {
       if (!events) waiting.push([name, payload]);

@@ -26,6 +26,7 @@ async function attach(t: Test, when = "") {
     nvim: {
       on: () => client,
       request: (name, args) => client.request(name, args),
+      notify: (name, args) => client.notify(name, args),
       async executeLua(code, args) {
         const answer = client.executeLua(code, args);
         if (args?.[0] === when) await new Promise<void>((letGo) => held.push(letGo));

@@ -55,8 +55,11 @@ export class ChangesHost {
       this.#take(name as string, params as never);
       return { result: { paths: this.open, directories: this.directories } };
     };
+    const notify = (_: string, [, [name, params]]: [string, unknown[]]) =>
+      this.#take(name as string, params as never);
     const log = createLog();
-    const bridge = createBridge({ on: nobody, request: nobody, executeLua: executeLua as never }, log);
+    const editor = { on: nobody, request: nobody, executeLua, notify };
+    const bridge = createBridge(editor as never, log);
     const boot = {
       stateDirectory: join(this.directory, "state"),
       instance,

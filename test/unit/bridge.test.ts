@@ -9,7 +9,7 @@ function bridgeToNobody() {
   const nobody = () => {
     throw new Error("Neovim was called");
   };
-  return createBridge({ on: nobody, request: nobody, executeLua: nobody }, createLog());
+  return createBridge({ on: nobody, request: nobody, notify: nobody, executeLua: nobody }, createLog());
 }
 
 t.test("events are handled in order, after the events of an earlier host", async (t) => {

@@ -184,6 +184,7 @@
 ---@class gemini_bridge.calls.change_show
 ---@field path string
 ---@field change? gemini_bridge.Change
+---@field written boolean
 ---@field edited boolean
 ---@field decision? "kept"|"undone"
 
@@ -357,7 +358,7 @@ return {
     diff_close = { id = "number", reason = "string" },
     file_changed = { path = "string" },
     changes_follow = { active = "boolean" },
-    change_show = { path = "string", edited = "boolean" },
+    change_show = { path = "string", written = "boolean", edited = "boolean" },
     change_lines = { path = "string", hunks = "table" },
     deleted_text = { path = "string", lines = "table" },
     change_before = { path = "string", lines = "table" },

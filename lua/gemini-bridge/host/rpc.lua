@@ -1,5 +1,6 @@
 --- Handles the calls of the Node host. src/contract/neovim.ts declares the calls.
 local changes = require("gemini-bridge.changes.changes")
+local channel = require("gemini-bridge.bridge.channel")
 local snapshot_debounce = require("gemini-bridge.context.snapshot_debounce")
 local contract = require("gemini-bridge.bridge.contract")
 local decision = require("gemini-bridge.review.decision")
@@ -50,7 +51,12 @@ local calls = {
   diff_close = reviews.close,
   file_changed = reload.written,
   changes_follow = changes.follow,
-  change_show = changes.show,
+  change_show = function(params)
+    if params.written then
+      reload.written(params)
+    end
+    changes.show(params)
+  end,
   change_lines = navigation.show_old,
   change_before = lazy("changes.page.compare", "answered"),
   deleted_text = lazy("changes.deleted", "show"),
@@ -109,6 +115,17 @@ function M.call(name, params, start)
     return { result = result == nil and vim.NIL or result }
   end
   return { error = scheduler.reason(result) }
+end
+
+--- Like `M.call`, for a call without an answer. Logs an error.
+---@param name string
+---@param params table
+---@param start? integer
+function M.tell(name, params, start)
+  local problem = M.call(name, params, start).error
+  if problem then
+    channel.notify("log", { level = "warn", text = ("%s failed: %s"):format(tostring(name), problem) })
+  end
 end
 
 return M
