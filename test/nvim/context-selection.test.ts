@@ -149,7 +149,7 @@ const rows: Row[] = [
   { lines: plain, keys: "jv", selected: undefined },
 ];
 
-/** Removes line breaks at the end, and blanks at the ends of lines, which `y` adds to the lines of a block. */
+/** Removes line breaks at the end of the text, and blanks at the ends of lines. For a block, `y` adds such blanks. */
 const trim = (text: string) => text.replace(/\n+$/, "").replace(/ +$/gm, "");
 
 t.test("the shared selection is exactly the highlighted text", async (t) => {

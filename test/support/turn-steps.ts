@@ -80,11 +80,11 @@ export interface File {
   now: State;
   /** The content that `git checkout` restores. */
   head: State;
-  /** Whether the bridge may not have noticed the user's last write yet. */
+  /** True if the bridge may not have noticed the user's last write yet. */
   isUnnoticed: boolean;
   /** Number of writes by agents. */
   agentWrites: number;
-  /** Whether the user has committed the current content. */
+  /** True if the user has committed the current content. */
   isCommitted: boolean;
 }
 

@@ -38,7 +38,7 @@ export class Turns {
   #lines = 0;
   #instances = 1;
   #prompts = 0;
-  /** Whether the git index has changed after the current command started. */
+  /** True if the git index has changed after the current command started. */
   #isIndexChanged = false;
 
   private constructor(

@@ -163,9 +163,9 @@ export type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 const end = fc.record({
   /** `:qall!` and signals end Neovim while reviews are still open. */
   how: fc.constantFrom("disconnect", "disconnect", ":qall!", "SIGTERM", "SIGKILL"),
-  /** Whether the user is typing into a proposal at the end. */
+  /** True if the user is typing into a proposal at the end. */
   typing: fc.boolean(),
-  /** Whether a CLI disconnects just before the end. */
+  /** True if a CLI disconnects just before the end. */
   gone: fc.boolean(),
 });
 

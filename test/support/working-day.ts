@@ -17,7 +17,7 @@ const Texts = z.preprocess((list) => (Array.isArray(list) ? list : []), z.array(
 
 interface Word {
   file: string;
-  /** Whether the word was typed into a proposal and not into the file. */
+  /** True if the word was typed into a proposal and not into the file. */
   proposed: boolean;
 }
 

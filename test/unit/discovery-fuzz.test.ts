@@ -18,7 +18,7 @@ interface Entry {
   name: string;
   content: string;
   kind: "file" | "directory" | "link";
-  /** Whether a dead Neovim of this user has left the file. */
+  /** True if a dead Neovim of this user has left the file. */
   leftover: boolean;
 }
 

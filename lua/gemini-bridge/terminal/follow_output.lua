@@ -38,7 +38,7 @@ local function is_untouched(buf)
   if row ~= line - 1 or vim.api.nvim_get_mode().mode ~= "nt" then
     return false
   end
-  -- Neovim itself may scroll a window when the height changes. The user has not scrolled such a window.
+  -- A change of the height may also scroll a window, without any action of the user.
   local before = at_term_leave[buf]
   return line - vim.fn.line("w0") == before.offset or vim.api.nvim_win_get_height(0) ~= before.height
 end
