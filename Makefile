@@ -59,7 +59,7 @@ typecheck: deps ## check the types
 	cd .qwen && npm install --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
-# Releases of Node with which the host is tested, in a separate folder.
+# Releases of Node for testing the host, in a separate folder.
 .nodes/node_modules/.package-lock.json: test/nodes/package-lock.json
 	mkdir -p .nodes
 	cp test/nodes/package.json test/nodes/package-lock.json .nodes

@@ -97,7 +97,7 @@ function classOf(name: string, schema: Schema): string[] {
   return [`---@class gemini_bridge.${name}`, ...lines, ""];
 }
 
-/** Keeps only the used classes: another Lua file, or another used class, mentions them. */
+/** Keeps only the classes that a Lua file or another kept class mentions. */
 function onlyUsed(classes: Record<string, string[]>): string[] {
   const isUsed = (name: string, texts: string[]) =>
     texts.some((text) => new RegExp(`gemini_bridge\\.${name.replace(".", "\\.")}(?![\\w.])`).test(text));

@@ -1,7 +1,10 @@
 // Replaces modules that libraries import but the bridge never calls. The bundle becomes smaller, and its start faster
 // (bench/README.md has measurements).
 
-/** Modules to replace. If a file whose path contains `library` imports one of `modules`, it gets the code `instead`. */
+/**
+ * Modules to replace. If a file whose path contains `library` imports one of `modules`, the import gets the code in
+ * `instead`.
+ */
 export const leftOut = [
   // The logger of the Neovim client (winston). It would also redirect console.*; src/neovim/client.ts already does
   // this.

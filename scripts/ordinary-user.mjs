@@ -22,7 +22,7 @@ const NAME = "gemini-bridge-test";
  */
 const INSTALLED = ["node_modules", ".compat", ".qwen", ".nodes", ".nvim"];
 
-/** Folders that are not copied with the others, because running tests may change them. */
+/** Folders that are left out when the checkout is copied, because running tests may change them. */
 const LEFT_OUT = [".git", ".tap", "package"];
 
 /** Environment variables of root that the ordinary user also gets: those for tests, terminals and CLIs. */

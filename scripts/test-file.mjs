@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 /** Matches a stack frame of tap itself. Reports of failures omit such lines. */
 const OF_TAP = /^\s+(\S+ \()?node_modules\/@tapjs\/.*:\d+\)?$/;
 
-/** Time after the timeout of a file's tests after which its process is killed (ms). */
+/** Time that a process may run after the timeout of its tests (ms). Then the process is killed. */
 const GRACE_MS = 420_000;
 
 /**

@@ -37,10 +37,7 @@ export function createCliAndEditorSearch({
   port,
   connect,
 }: CliAndEditorSearchOptions): Pick<EventHandlers, "cli_started" | "editors_asked"> {
-  /**
-   * Profiles of CLIs about which the user has got a hint. One hint is enough, because enabling a CLI enables all CLIs
-   * of the same kind.
-   */
+  /** Profiles for which the user has already seen a hint. Enabling one CLI enables all CLIs of its profile. */
   const done = new Set<string>();
   return {
     cli_started({ terminal, cli, program, cwd, env }) {
@@ -49,7 +46,7 @@ export function createCliAndEditorSearch({
       if (!profile || isOther || done.has(cli)) return;
       const { isDecided, isAsked } = readChoice(profile, env, cwd);
       const { socket } = profile;
-      // If the CLI has no variable for the port, it finds the bridge by its lock file.
+      // A CLI without a variable for the port finds the bridge by the bridge's lock file.
       const findsBridge = socket && (socket.variable === undefined || env[socket.variable] === String(port));
       if (isDecided || findsBridge) return;
       done.add(cli);
@@ -77,8 +74,8 @@ function editorsFor(cwd: string, own: number): Editors | undefined {
   const open = announcedEditors(platform.temporaryDirectory(process.env)).filter(
     ({ isAlive, content }) => isAlive && contains(content?.workspacePath, cwd),
   );
-  // Chooses the editor as a CLI in another terminal does. No ancestor of such a CLI is an editor: the process id 0,
-  // which no process has, stands for this.
+  // Chooses the editor as a CLI in another terminal does: no editor is an ancestor of such a CLI. No process has the id
+  // 0, so that no editor counts as an ancestor.
   const taken = chooseEditor(open, { idePid: 0, cwd });
   return taken && { count: open.length, pid: taken.pid, isOwn: taken.port === own };
 }

@@ -51,8 +51,8 @@ export async function connectFloor(scope: Scope, nvim: Nvim, floor: string): Pro
   const started = await nvim.lua(START_FLOOR, floor, "serve");
   const { port } = started as { port: number };
   const client = await connectClient(scope, { port, token: "any" });
-  // Sends notifications until the first one arrives. Earlier ones are lost, because the client opens its event stream
-  // only after its first request.
+  // Sends notifications until the client receives one. Earlier notifications are lost, because the client opens its
+  // event stream only after its first request.
   await waitFor(async () => {
     await nvim.lua("vim.rpcnotify(floor_job, 'send', 'ide/contextUpdate', vim.empty_dict())");
     return client.received["ide/contextUpdate"].length > 0;

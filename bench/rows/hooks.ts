@@ -71,8 +71,8 @@ export async function hookRows(subject: Subject): Promise<Row[]> {
       edit(hooks, gone, 1_000),
       edit([":", ":"], here, 1_000),
     ]);
-    // Measures large edits separately. After a large edit, the host is still busy when it has answered, and would delay
-    // the next measurement.
+    // Measures large edits separately. The host stays busy after its answer to a large edit, and would delay the next
+    // measurement.
     const [large] = await takeTurns(20, [edit(hooks, here, 2_000_000)]);
     const floor = summarize(least);
     return [

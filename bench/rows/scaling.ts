@@ -25,7 +25,7 @@ interface Growth {
   name: string;
   of: string;
   counts: readonly number[];
-  /** Prepares the measured action with one of the numbers of items in `counts`. */
+  /** Prepares the measured action for a given number of items. */
   prepare: Prepare;
 }
 type Prepare = (scope: Scope, subject: Subject, count: number) => Promise<Prepared>;

@@ -1,4 +1,4 @@
-/** Defines the data that Lua sends to a new host (part of CONTRACT 1). Some fields are sent again when they change. */
+/** Defines the data that Lua sends to a new host (part of CONTRACT 1). Lua sends some fields again when they change. */
 import * as z from "zod";
 import { Clis } from "./clis.ts";
 import { list, map } from "./list.ts";
@@ -24,7 +24,7 @@ export const Boot = z.object({
   logFile: z.string(),
   logLevel: z.enum(["debug", "info", "warn", "error"]),
   workspace: Workspace,
-  /** Directory for the plugin's own files. Other users cannot change it. */
+  /** Directory for the plugin's own files. Other users cannot write there. */
   stateDirectory: z.string(),
   /** Id of this Neovim process, valid as a file name. No other process ever gets the same id. */
   instance: z.string().regex(/^[\w-]+$/),
@@ -73,11 +73,11 @@ export const Boot = z.object({
   /** `duration`: time without a running host (ms). `written`: files that the user has written in that time. */
   absence: z.object({ duration: z.number().nonnegative(), written: list(z.string()) }).optional(),
   /**
-   * Number of notes on lines that the user has written in an earlier Neovim and not yet sent. Greater than 0 only for
-   * the first host of a Neovim.
+   * Number of the user's notes on lines of files that an earlier Neovim has stored. Only the first host of a Neovim
+   * gets a number above 0.
    */
   notes: z.number().int().nonnegative(),
-  /** The user's decisions on reviews that the previous host did not deliver, as events (name and payload). */
+  /** Decisions of the user that the previous host has not delivered to the CLI, as events (name and payload). */
   decisions: list(z.tuple([z.string(), z.unknown()])),
 });
 export type Boot = z.infer<typeof Boot>;

@@ -142,8 +142,8 @@ export const calls = {
   /** Asks Neovim a question on behalf of the AI model. Neovim replies with the event `answered` with the same id. */
   ask: z.object({ id: Id, question: z.string(), params: z.object({}).loose() }),
   /**
-   * Sets whether Lua sends `model_changed` (`on`), and whether also for changes of the selection (`selection`). The
-   * selection changes with almost every key.
+   * `on`: whether Lua sends the event `model_changed`. `selection`: whether Lua sends this event also when the
+   * selection changes, which happens with almost every key.
    */
   model_watch: z.object({ on: z.boolean(), selection: z.boolean() }),
   /** Shows a review, or replaces the proposal of the review with this id. */
@@ -160,9 +160,8 @@ export const calls = {
   /** Returns the current text of the proposal. */
   diff_read: z.object({ id: Id }),
   /**
-   * Tells Lua that the file of a review has changed on disk, or that the proposal has become stale or is no longer
-   * stale. Lua shows the new state and tells the user once. If the left window shows a copy of the file, Lua reads the
-   * file again.
+   * Tells Lua that the file of a review has changed on disk, or that `stale` has a new value. Lua shows the new state
+   * and tells the user once. If the left window shows a copy of the file, Lua reads the file again.
    */
   diff_update: z.object({ id: Id, stale: z.boolean() }),
   /**
@@ -190,7 +189,7 @@ export const calls = {
     edited: z.boolean(),
     decision: z.enum(["kept", "undone"]).optional(),
   }),
-  /** Shows the first old lines of each hunk, without line breaks. */
+  /** Gives Lua the first lines of the old text of each hunk, without line breaks. */
   change_lines: z.object({
     path: z.string(),
     hunks: z.array(z.object({ id: z.int(), lines: z.array(z.string()) })),
@@ -256,7 +255,7 @@ export const calls = {
   /** Starts or stops the event `screen` for a terminal. */
   screen_watch: z.object({ buf: Buf, on: z.boolean() }),
   /**
-   * Pastes a text or types keys, if the screen is still the one that `tick` identifies. Otherwise, Lua sends the event
+   * Pastes a text or types keys. If `tick` does not identify the current screen, Lua types nothing, and sends the event
    * `screen` again.
    */
   screen_type: z.object({
@@ -314,8 +313,8 @@ export const questions = {
   open_file: z.object({ path: z.string(), line: z.int().optional() }),
   edit_context: z.object({ path: z.string(), line: z.int().optional() }),
   /**
-   * Computes the edited texts without changing anything. Fails for a file with unsaved changes, for a file that has
-   * changed since the edits were computed, and if the file's encoding lacks a character.
+   * Computes the edited texts without changing anything. Fails if a file has unsaved changes, or has changed since the
+   * edits were computed. Also fails if the encoding of a file lacks a character.
    */
   preview_edits: z.object({
     files: z.array(FileEdits).readonly(),

@@ -35,7 +35,7 @@ export const changeEvents = {
   changes_keep: ChosenChanges,
   /** Asks to undo changes. None of the files has unsaved changes in this Neovim. */
   changes_undo: ChosenChanges,
-  /** Takes back the user's last keep or undo, for all its files. */
+  /** Takes back the user's last decision (keep or undo), for all files of this decision. */
   changes_revert: z.unknown(),
   /**
    * The user opens the list of changes, or has returned to Neovim. Files may have been changed or staged in the

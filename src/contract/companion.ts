@@ -69,6 +69,7 @@ export const CLI_NAME = "streamable-http-client";
 export const SOCKET_TOKEN_HEADER = "x-claude-code-ide-authorization";
 
 /**
- * Name of this editor in discovery files. Gemini CLI accepts an editor other than VS Code only if both fields are set.
+ * Name of this editor in discovery files. Gemini CLI accepts an editor other than VS Code only if `name` and
+ * `displayName` are set.
  */
 export const IDE_INFO = { name: "neovim", displayName: "Neovim" } as const;

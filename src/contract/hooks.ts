@@ -2,8 +2,8 @@
  * CONTRACT 3: converts the hook input of all CLIs to common events.
  *
  * The input is that of Gemini CLI 0.61.0 (its docs, hooks/reference.md), Qwen Code 0.24.4 (its docs, features/hooks.md)
- * and Claude Code 2.1.330. Only the needed fields are parsed. Bytes of files come from the disk; the texts in hooks are
- * used only if the file was not read in time.
+ * and Claude Code 2.1.330. Only the needed fields are parsed. The host reads the bytes of files from the disk. It uses
+ * the texts in hooks only if it has not read the file in time.
  */
 import { resolve } from "node:path";
 import * as z from "zod";
@@ -39,8 +39,8 @@ export interface EditTexts {
 /** The part of an event that depends on the kind of the event. */
 type EventDetails =
   /**
-   * The CLI waits for the hook, and adds the hook's answer to the prompt. The answer must contain the hook's name
-   * (`hook`).
+   * The user has sent a prompt. The CLI waits for the hook, and adds the hook's answer to the prompt. The answer must
+   * contain the hook's name (`hook`).
    */
   | { kind: "turn_started"; prompt: string; hook: "BeforeAgent" | "UserPromptSubmit" }
   /**

@@ -34,8 +34,8 @@ export const events = {
   context: Snapshot,
   /**
    * The user has accepted a text: the unedited text with this `textId`, or the edited text in `content`. `version`
-   * identifies the content of the file on disk, see src/system/file-version.ts. Lua read both in the tick of the
-   * decision.
+   * identifies the content of the file on disk, see src/system/file-version.ts. Lua has read text and version in the
+   * same tick as the decision.
    */
   diff_accepted: z.union([
     z.object({ id: DiffId, textId: z.string(), version: z.string().optional() }),
@@ -60,7 +60,8 @@ export const events = {
         cmd: list(z.string()),
         cwd: z.string(),
         /**
-         * Whether the CLI was connected to an earlier host. True only in the first message after that host has ended.
+         * Whether the CLI was connected to an earlier host. Lua sends true only in its first message after the end of
+         * that host.
          */
         lost: z.boolean(),
       }),

@@ -15,7 +15,10 @@ export interface Announcement {
   socketToken?: string | undefined;
 }
 
-/** The content of a discovery file. The order of its keys matters, because the hooks read it without a JSON parser. */
+/**
+ * The content of a discovery file. The order of its keys matters, because the hooks read the file without a JSON
+ * parser.
+ */
 interface DiscoveryContent {
   port: number;
   /** Absolute workspace roots, joined by the platform's path separator. */

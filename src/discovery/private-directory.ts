@@ -109,8 +109,8 @@ function checkParent(directory: string, uid: number | undefined, advice: string,
 }
 
 /**
- * Whether the directory is sticky and may belong to the machine's root user. In a rootless container, every unknown
- * user has the id of the overflow user, and the machine's root is also unknown there.
+ * Whether the directory is sticky and may belong to the machine's root user. In a rootless container, the machine's
+ * root is one of the unknown users, and all unknown users appear as the overflow user.
  */
 function mayBeRoots({ uid, mode }: Stats): boolean {
   return (mode & STICKY) !== 0 && platform.isUnknownUser(uid);

@@ -13,7 +13,10 @@ import type { Findings } from "./findings.ts";
 /** The horizontal line above the prompt of Gemini CLI 0.61.0 (`ApprovalModeIndicator`). */
 const RULE = /^─{20,}$/;
 
-/** Patterns for the row below that horizontal line, each with the approval mode that the row shows. */
+/**
+ * Patterns for the row below the horizontal line above Gemini CLI's prompt. Each pattern has the approval mode that the
+ * row shows.
+ */
 const INDICATORS: [RegExp, string][] = [
   [/^auto-accept edits\b/, "auto_edit"],
   [/^YOLO\b/, "yolo"],

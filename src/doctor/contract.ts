@@ -54,7 +54,7 @@ const Gate = z.object({
   /** Name of the profile. */
   cli: z.string(),
   isOn: z.boolean(),
-  /** Whether every connected CLI of the profile asks when the gate is on. */
+  /** Whether every connected CLI of the profile asks before every edit while the gate is on. */
   isObeyed: z.boolean(),
   /** Whether `:GeminiGate on` would fail, because no connected CLI would ask before an edit. */
   isRefused: z.boolean(),

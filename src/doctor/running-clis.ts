@@ -13,7 +13,7 @@ import { checkRelease, releaseOfCommand } from "./release.ts";
 /** The Neovim or shell that runs the doctor. */
 interface Asker {
   readonly bridge: Bridge | undefined;
-  /** Command that examines a CLI in detail, without the CLI's process id at its end. */
+  /** Beginning of the command that examines a CLI in detail. The CLI's process id follows. */
   readonly command: string;
   readonly profiles: readonly Profile[];
   /**

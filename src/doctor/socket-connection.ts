@@ -65,7 +65,7 @@ export function checkSocket(
 
 /**
  * Returns the path of the CLI's state file. If a variable names the settings folder, the state file is in this folder,
- * otherwise beside it.
+ * otherwise beside the folder.
  */
 function statePath({ settings }: Profile, env: Searcher["env"]): string {
   const folder = dirname(expand(settings.files[0] ?? "", env));

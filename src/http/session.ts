@@ -32,7 +32,7 @@ interface ConnectionOptions {
   register(session: Session): void;
   /** Interval of keep-alive comments on the event stream (milliseconds). */
   keepAlive: number;
-  /** Time after its last request for which a session without an open stream is kept (ms). */
+  /** Lifetime of a session without an open stream, counted from its last request (ms). */
   grace: number;
   /** Called when the client's `initialize` request was accepted. */
   initialized(): void;
@@ -59,8 +59,8 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
    */
   const posted = new Map<RequestId, readonly RequestId[]>();
 
-  // Has no event store. With an event store, answers would have event ids, and the client's SDK would request the
-  // stream again.
+  // The transport has no event store. With an event store, answers would have event ids, and the client's SDK would
+  // request the stream again.
   const transport = new WebStandardStreamableHTTPServerTransport({
     sessionIdGenerator: () => info.id,
     onsessioninitialized: options.initialized,

@@ -53,7 +53,7 @@ interface SessionOptions {
   log: Log;
   /** Maximum number of sessions. More clients are refused. */
   maxSessions: number;
-  /** Time after its last request for which a session without an open stream is kept (ms). */
+  /** Lifetime of a session without an open stream, counted from its last request (ms). */
   grace: number;
   /** Interval of keep-alive comments on the event stream (milliseconds). */
   keepAlive?: number;

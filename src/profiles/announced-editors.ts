@@ -1,6 +1,6 @@
 /**
- * Reads discovery files, and chooses an editor as a CLI does (Gemini CLI 0.61.0, `getConnectionConfigFromFile`). The
- * doctor and dist/neovim.cjs use this to find the editor of a CLI.
+ * Reads discovery files, and chooses an editor as a CLI does (Gemini CLI 0.61.0, `getConnectionConfigFromFile`). In
+ * this way, the doctor and dist/neovim.cjs find the editor of a CLI.
  */
 import { readdirSync, realpathSync } from "node:fs";
 import { basename, delimiter, dirname, join, resolve } from "node:path";

@@ -12,11 +12,11 @@ import type { Variables } from "../system/system.ts";
 
 /** The system defaults of a CLI: the settings file with the lowest priority. */
 const SystemDefaults = z.object({
-  /** Name of the variable with the path of the system defaults file. */
+  /** Name of the environment variable that contains the path of the system defaults file. */
   variable: z.string(),
   /**
-   * Name of the variable with the path of the administrator's settings file. By default, the system defaults are in the
-   * same directory.
+   * Name of the environment variable that contains the path of the administrator's settings file. By default, the
+   * system defaults file is in the same directory.
    */
   settings: z.string(),
   /** Default directory of the administrator's settings, by operating system. */
@@ -75,8 +75,8 @@ const Profile = z.object({
   /** Whether the CLI drops the user's edits of a proposal if the user answers "yes" in the CLI's terminal. */
   dropsEdits: z.boolean().default(false),
   /**
-   * Set if the CLI takes the process above its shell for its editor. Without such a process, the CLI uses its
-   * environment, but only if the environment contains these variables with these values.
+   * Set if the CLI takes the process above its shell for its editor. If there is no such process, the CLI uses its
+   * environment. The environment must then contain these variables with these values.
    */
   byProcess: z.record(z.string(), z.string()).optional(),
   /** Set if the CLI connects by WebSocket. */
@@ -84,7 +84,7 @@ const Profile = z.object({
     .object({
       /** Client name that the CLI reports. Distinguishes CLIs that share a lock file. */
       client: z.string(),
-      /** Name of the variable with the port. */
+      /** Name of the environment variable that contains the port. */
       variable: z.string().optional(),
       /** Whether the CLI can insert file references into its own prompt. */
       mentions: z.boolean().default(false),

@@ -1,7 +1,7 @@
 /**
  * Runs the MCP server `neovim` on standard input and output, for any MCP client: `node dist/neovim.cjs`. Forwards
- * requests to the Neovim that a CLI in this directory would find. If there is none, this program answers itself. Starts
- * fast, because each client starts its own process: until a request needs an editor, only Node's own modules are
+ * requests to the Neovim that a CLI in this directory would find. Without such a Neovim, this program itself answers.
+ * Starts fast, because each client starts its own process: until a request needs an editor, only Node's own modules are
  * loaded.
  */
 import { readFileSync } from "node:fs";

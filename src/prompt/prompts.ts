@@ -15,8 +15,8 @@ import { createIdeEnabler, type Unconnected } from "./type-ide-enable.ts";
 import { type Delivery, deliver, type Prompt, type Waiting } from "./wait-and-type.ts";
 
 /**
- * Delay before the user is told that a prompt waits because of a `PASSING` state (ms). Such a state usually ends by
- * itself.
+ * Delay before the user is told that a prompt waits (ms). Applies to states of the screen that usually end by
+ * themselves (`PASSING`).
  */
 const NOTICE_DELAY_MS = 1_000;
 const PASSING: readonly string[] = ["absent", "menu"] satisfies Reading["state"][];

@@ -13,7 +13,7 @@ export interface Cli {
   readonly terminal: Terminal;
   /** Rules for reading the CLI's screen; undefined for an unknown program. */
   readonly drawing: Drawing | undefined;
-  /** Text in the CLI's prompt if the bridge has typed all of this text. */
+  /** Text in the CLI's prompt, but only if the bridge has typed the whole text. */
   ours: string | undefined;
   /** Whether the bridge is typing into the CLI. */
   isBusy: boolean;
@@ -27,7 +27,7 @@ export interface Cli {
 /**
  * Creates the state of a CLI.
  * @param isReviewing whether a review is open in Neovim. If so, an unknown program counts as asking a question: its
- * screen does not show reliably whether it asks
+ * screen does not show reliably whether the program asks
  */
 export function createCli(terminal: Terminal, known: Drawing | undefined, isReviewing: () => boolean): Cli {
   let drawing = known;

@@ -82,8 +82,8 @@ const MAX_FOOTER_LINES = 5;
 const RULE = /^[─▀▄]/;
 
 /**
- * Characters to ignore when a text is compared with a screen: blanks and borders, which a CLI adds to wrapped text,
- * control characters, and the zero-width blank of a drawn cursor.
+ * Characters to ignore when a text is compared with a screen: blanks, borders, control characters, and the zero-width
+ * blank of a drawn cursor. A CLI adds blanks and borders when it wraps a text.
  */
 const DECORATION = /[\s\p{Cc}|│▌┃\u200b]/gu;
 

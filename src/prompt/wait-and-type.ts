@@ -128,7 +128,7 @@ export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: W
     const stays = await until(async (reading) => {
       if (reading.state !== state || reading.text !== sent) return false;
       const isTaller = lines !== undefined && reading.height === lines + 1;
-      // Requires two taller prompts in a row, because a single screen may be half drawn.
+      // Requires the taller prompt on two screens in a row, because a single screen may be half drawn.
       if (isTaller && wasTaller && (await terminal.press("\r"))) lines = reading.height;
       wasTaller = isTaller && reading.height !== lines;
       return Date.now() > deadline || undefined;

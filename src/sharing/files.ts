@@ -13,8 +13,8 @@ const CACHE_TIME_MS = 2_000;
 export type Verdict = "absent" | "excluded" | "shared";
 
 /**
- * A snapshot of the disk. Returns the verdict on the file at an absolute path, and always the same verdict on the same
- * file.
+ * A snapshot of the disk. Tells for an absolute path whether the file may be shared. The result for a file stays the
+ * same.
  */
 export interface SharingSnapshot {
   (path: string): Verdict;
@@ -64,7 +64,10 @@ export function createFiles({
   let stop: (() => void) | undefined;
   let due: NodeJS.Timeout | undefined;
 
-  /** Caches a verdict for later snapshots when it has arrived. @returns the previous verdict, for this snapshot */
+  /**
+   * Caches a verdict for later snapshots as soon as the verdict is known.
+   * @returns the previous verdict, for this snapshot
+   */
   function later(path: string, coming: Promise<Verdict>): Verdict {
     const known = remote.get(path) ?? { verdict: "absent", at: undefined };
     known.at = undefined;

@@ -255,9 +255,9 @@ export interface Level {
 }
 
 /**
- * Whether a file is excluded. Asks the levels about each folder of the path, and about the file itself. For each of
- * these, the innermost level with a verdict decides. Unlike in git, an inner level cannot include a folder that an
- * outer level excludes.
+ * Whether a file is excluded. Checks each folder of the path, and the file itself, against the rules of all levels. The
+ * innermost level with a verdict decides. Unlike in git, an inner level cannot include a folder that an outer level
+ * excludes.
  * @param levels rules of folders, the outermost folder first
  * @param path absolute path below the folders of all levels
  * @returns undefined if rules cannot be applied

@@ -42,7 +42,7 @@ export function loopbackVariables(env: Variables): Record<string, string> {
  * same name.
  */
 export function machineName(): string {
-  // Uses no name on a Mac: its host name changes with the network.
+  // Uses no name on a Mac: the host name of a Mac changes with the network.
   const id = process.platform === "darwin" ? "" : machineId() || hostname();
   const name = isContainer() ? `${id} ${hostname()}` : id;
   return createHash("sha256").update(name).digest("hex").slice(0, 8);

@@ -11,7 +11,10 @@ import { MAX_SMALL, readUpToSync } from "./small-file.ts";
 const MAX_READ_BYTES = 64 * 1024 * 1024;
 
 export interface DiskText {
-  /** Hash of the bytes. If the bytes were not read: for a file that is too large, its version, otherwise the reason. */
+  /**
+   * Hash of the bytes. For a file that is too large, its version. For a file that was not read for another reason, the
+   * reason.
+   */
   readonly hash: string;
   /** Version of the file. Stays the same while the file does not change, see {@link versionOf}. */
   readonly version: string;

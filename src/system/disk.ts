@@ -66,10 +66,10 @@ export const fileSystem = {
   access: operation(mayRead, (path) => promises.access(path, constants.R_OK).then(() => true as const)),
 };
 
-/** Answers questions about the disk. Assumes that mounts and links do not change after the moment was taken. */
+/** Answers questions about the disk at one moment. Assumes that mounts and links stay the same meanwhile. */
 interface Moment {
   /**
-   * Runs a question.
+   * Runs a {@link Question}.
    * @returns the answer itself if all paths are local, otherwise a promise
    * @throws {NoAnswer} through the promise, if a network drive does not answer
    */
@@ -84,7 +84,10 @@ let running = 0;
 function moment(): Moment {
   const { networkOf } = mountsNow();
 
-  /** Runs a question up to its first access to a network drive. @returns this access and the drive, or the answer */
+  /**
+   * Runs a {@link Question} up to its first access to a network drive.
+   * @returns this access and the drive, or the answer
+   */
   function advance<T>(question: Question<T>) {
     for (;;) {
       const step = question.next();

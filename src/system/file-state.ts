@@ -183,8 +183,8 @@ export async function readStableState(path: string): Promise<FileState> {
     const found = await readState(path);
     const age = Date.now() - (found.since ?? start);
     const isEmpty = found.kind === "known" && found.text === "";
-    // With an age of -1 or less, the time comes from another machine whose clock is ahead: the file counts as
-    // unchanged. An age between -1 and 0 is a rounding error, because file times have fractions of a millisecond and
+    // With an age of -1 ms or less, the time comes from another machine whose clock is ahead, and the file counts as
+    // unchanged. An age between -1 and 0 ms is a rounding error: file times have fractions of a millisecond, and
     // Date.now() has none.
     const isStill = !isEmpty && (age >= STABLE_AFTER_MS || age <= -1);
     if (isStill || waits === MAX_WAITS) return found;

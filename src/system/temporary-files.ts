@@ -12,8 +12,8 @@ import { isAlive } from "./processes.ts";
 const NAME = /^\..*\.[0-9a-f]{12}\.gemini-bridge$/s;
 
 /**
- * Maximum length of the part of a user file's name that becomes part of the temporary file's name (UTF-16 units). A
- * file name can have only 255 bytes.
+ * Maximum number of UTF-16 units that a temporary file's name takes from the name of the user's file. A file name can
+ * have only 255 bytes.
  */
 const MAX_NAME_LENGTH = 50;
 

@@ -45,7 +45,9 @@ export const unix = {
   },
 } satisfies Partial<System>;
 
-/** Returns the name of the program as the CLI sees it: the last path component of the first word. */
+/**
+ * Returns the name of the program as the CLI sees it: the last path component of the first word of the command line.
+ */
 function programOf({ command }: Process): string {
   return basename(command.split(" ", 1)[0] ?? "");
 }

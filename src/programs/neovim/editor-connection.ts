@@ -69,15 +69,15 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
     try {
       for await (const message of messagesOf(await exchange(address, headers))) receive(message);
     } catch {
-      // Ignores a broken stream. If the editor has ended, the next request fails and shows this.
+      // Ignores a broken stream. If the editor has ended, the next request will fail.
     }
     if (session === here) session = undefined;
     searchAgain();
   }
 
   /**
-   * Searches for an editor after a pause if the client has subscriptions. Such a client waits for notifications. It may
-   * send no request, and only a request would start a search.
+   * Searches for an editor after a pause if the client has subscriptions. Such a client waits for notifications, and
+   * possibly sends no request that would start a search.
    */
   function searchAgain(): void {
     clearTimeout(due);
