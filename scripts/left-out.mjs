@@ -15,7 +15,7 @@ export const leftOut = [
       const logger = { level: "error", debug: write, info: write, warn: write, error: write };
       exports.getLogger = () => logger;`,
   },
-  // Validates the answers to a kind of request that the bridge never sends.
+  // Module that validates the answers to a kind of request. The bridge never sends this kind of request.
   {
     library: "/@modelcontextprotocol/",
     modules: ["../validation/ajv-provider.js"],

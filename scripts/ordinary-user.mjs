@@ -100,7 +100,7 @@ function createUser() {
   const { error, stderr } = spawnSync("useradd", ["--create-home", "--user-group", NAME], {
     encoding: "utf8",
   });
-  // Looks for the user again, because a parallel run may have created it meanwhile.
+  // Looks for the ordinary user again: a parallel run may have created this user meanwhile.
   const user = findUser();
   if (user) return user;
   throw new Error(

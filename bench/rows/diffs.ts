@@ -35,8 +35,8 @@ const SIZES: Readonly<Record<string, Size>> = {
 };
 
 /**
- * Pause before a decision on a proposal (ms). Users do not decide at once, and a process that was idle takes longer to
- * answer.
+ * Pause before a decision on a proposal (ms), as users do not decide at once. The pause matters: a process that was
+ * idle takes longer to answer.
  */
 const PAUSE_MS = 100;
 

@@ -67,7 +67,9 @@ export const Turn = z.object({
     .describe("The tool for which the agent waits."),
 });
 
-/** A position of the language server protocol, in the encoding of its server. */
+/**
+ * A position in a text, as in the language server protocol. `character` counts in the encoding of the language server.
+ */
 const Position = z.object({ line: z.int(), character: z.int() });
 
 /** Text edits of a file, in the shape of the language server protocol. */

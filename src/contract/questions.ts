@@ -128,7 +128,7 @@ export const answers = {
     insertSpaces: z.boolean(),
     diagnostics: list(z.unknown()),
   }),
-  /** The texts of the files after the edits, for a review. */
+  /** The text of each file after the edits, for showing the edits as reviews. */
   preview_edits: z.object({ texts: list(z.object({ path: z.string(), content: z.string() })) }),
   /** The bytes of the file before and after the edit, as base64. `tick` identifies the buffer's new text. */
   apply_edit: z.object({ tick: z.number().int(), before: z.base64(), after: z.base64() }),

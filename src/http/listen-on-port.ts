@@ -118,8 +118,8 @@ export async function listen(options: ListenOptions): Promise<Endpoint> {
     server.close();
     takeUpgrade = (_request, socket) => socket.destroy();
     for (const [, socket] of waitingUpgrades.splice(0)) socket.destroy();
-    // Waits one tick before ending sessions. A process that is about to exit ends before this: its sessions and reviews
-    // are kept, and the next host takes them over.
+    // Waits one tick before ending sessions. If the process is about to exit, it exits within this tick, and its
+    // sessions and reviews are kept for the next host.
     await Promise.resolve();
     // Ends event streams before the connections are destroyed. A client reconnects after a regular end of its stream,
     // but reports an error after a broken connection.

@@ -35,8 +35,8 @@ export function directoryOf({ directory }: Pick<Profile, "directory">, env?: Var
  * directory in the user's home.
  */
 export function isActive(profile: Profile): boolean {
-  // For a CLI with lock files, checks the settings directory instead: another CLI may have created the directory of the
-  // lock files.
+  // For a CLI with lock files, checks whether the settings directory exists. The directory of the lock files does not
+  // show that the CLI is installed, because another CLI may have created it.
   const own = profile.socket ? expand(profile.settings.files[0] ?? "") : directoryOf(profile);
   return (
     profile.directory.startsWith("{tmp}") ||

@@ -1,5 +1,5 @@
 /**
- * Builds the arguments and variables of a CLI that `:Gemini` starts: through these, the CLI gets its hooks and the MCP
+ * Builds arguments and environment variables for a CLI that `:Gemini` starts. They give the CLI its hooks and the MCP
  * server `neovim`. The CLI merges them with the user's own settings; no file is written. The command line contains the
  * name of a variable instead of the token.
  */

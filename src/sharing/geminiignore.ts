@@ -19,7 +19,7 @@ export const IGNORE_FILE = ".geminiignore";
 /** An ignore file that cannot be used. Everything below its folder is excluded. */
 export interface IgnoreProblem {
   file: string;
-  /** Reason, as the end of a sentence that begins with the path of the file. */
+  /** Reason why the file cannot be used, worded as the end of a sentence that begins with the file's path. */
   reason: string;
 }
 
