@@ -173,8 +173,8 @@ async function openRows(subject: Subject, name: string, { size, runs, ...goals }
 const Times = z.object({ at: z.string(), blocked: z.number() });
 
 /**
- * Runs Lua code that accepts a proposal. Returns two times (ms): until the client has the notification, and of the code
- * alone.
+ * Runs Lua code that accepts a proposal. Returns two durations (ms): until the client has the notification, and of the
+ * Lua code itself.
  */
 async function untilAccepted(client: CompanionClient, nvim: Nvim, code: string) {
   const list = client.received["ide/diffAccepted"];

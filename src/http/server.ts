@@ -53,8 +53,8 @@ export function buildApp(options: AppOptions): FastifyInstance {
     else void parseJson(request, body, done);
   });
   app.decorateRequest("credential", "");
-  // Announces half of the real idle timeout. A client loses a request that it sends while the host closes the
-  // connection, and on a busy machine, a client can be seconds late.
+  // Announces half of the real idle timeout. On a busy machine, a client can be seconds late, and a request that
+  // arrives while the host closes the connection is lost.
   const keepAlive = `timeout=${Math.max(1, Math.floor(idle / 2000))}`;
   app.addHook("onRequest", ({ raw: { socket } }, reply, done) => {
     reply.raw.setHeader("Keep-Alive", keepAlive);

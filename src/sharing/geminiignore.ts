@@ -189,7 +189,8 @@ export interface Rules {
   /**
    * Applies the rules to a path.
    * @param path relative to the folder of the rules
-   * @returns the verdicts on each folder of the path and on the file itself; undefined if the rules cannot be applied
+   * @returns what the rules say about each folder of the path, and about the file itself; undefined if the rules cannot
+   * be applied
    */
   judge(path: string): readonly Verdict[] | undefined;
 }
