@@ -1,5 +1,5 @@
--- Builds the Node part after an installation or update. lazy.nvim runs this file in a coroutine, and shows a progress
--- message at each yield. Other plugin managers run this file with `dofile`. See |gemini-bridge-install|.
+--- Builds the Node part after an installation or update. lazy.nvim runs this file in a coroutine, and shows a progress
+--- message at each yield. Other plugin managers run this file with `dofile`. See |gemini-bridge-install|.
 local directory = vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)))
 -- Loads the module by its path, because the plugin is not in 'runtimepath' during its installation.
 if dofile(directory .. "/lua/gemini-bridge/host/bundle.lua").state() == "current" then

@@ -8,13 +8,30 @@ const LIST = "doc/messages.md";
 /** Matches the beginning of a call whose arguments contain a message, by language. */
 const CALLS = {
   lua: /\bnotify(?:\.\w+)?\(|require\("gemini-bridge\.notify"\)\(/g,
-  ts: /new Refusal\(|tell\("message", /g,
+  ts: /new (?:Refusal|DiscoveryError)\(|tell\("message", |findings\.\w+\(/g,
 };
 
-/** Joins strings that are split over several lines, by language. */
+/** Matches a finding of the doctor with its advice, if both are single strings. */
+const FINDING =
+  /(findings\.\w+\()\s*(["'`])((?:(?!\2)[^\\\n]|\\.)*)\2,\s*(["'`])((?:(?!\4)[^\\\n]|\\.)*)\4,?\s*\)/g;
+
+/** Escapes the backticks in the content of a string that becomes a part of a template. */
+function inTemplate(content, quote) {
+  return quote === "`" ? content : content.replaceAll("`", "\\`");
+}
+
+/** Joins strings that are split over several lines, and findings with their advice, by language. */
 const JOIN = {
   lua: (text) => text.replace(/(["'])\s*\.\.\s*\1/g, ""),
-  ts: (text) => text.replace(/"\s*\+\s*"/g, "").replace(/`\s*\+\s*"((?:[^"\\]|\\.)*)"/g, "$1`"),
+  ts: (text) =>
+    text
+      .replace(/"\s*\+\s*"|`\s*\+\s*`/g, "")
+      .replace(/`\s*\+\s*"((?:[^"\\]|\\.)*)"/g, "$1`")
+      .replace(
+        FINDING,
+        (_, call, quote, finding, other, advice) =>
+          `${call}\`${inTemplate(finding, quote)} → ${inTemplate(advice, other)}\`)`,
+      ),
 };
 
 /** Matches the first line of a function or of a table of messages, by language. */
@@ -57,11 +74,19 @@ const NO_SENTENCE = /\blog\.|escri(?:be\(|ption)/;
 const COMMENT = /^\s*(?:--|\/\/|\/?\*)/;
 
 /**
- * Matches the files to skip. Their sentences are not messages: help texts of options, whole screens, protocol errors,
- * and texts for the model.
+ * Matches the files to skip. Their sentences are not messages: help texts of options, protocol errors, ends of
+ * sentences, and texts for the model.
  */
 const NO_MESSAGES =
-  /config\/options|host\/rpc|report\/|src\/(?:contract|doctor|programs|http\/errors|claude\/endpoint|model\/(?:tools|prompts|format))/;
+  /config\/options|host\/rpc|small-file|src\/(?:contract|programs|http\/errors|claude\/endpoint|model\/(?:tools|prompts|format)|doctor\/(?:contract|port|report))/;
+
+/**
+ * Files in which each string of at least three words is a message or a part of a screen: `:GeminiStatus`, the doctor's
+ * report, and the reasons why prompts wait.
+ */
+const SCREENS =
+  /report\/(?:status_view|doctor|start_and_stop)|turns\/gate\.lua|extension\/link|src\/doctor\/|prompts\.ts/;
+const SCREEN_TEXT = /\S \S+ \S/;
 
 /**
  * Returns the arguments of a call: the text up to the closing parenthesis.
@@ -119,6 +144,9 @@ function situationAt(lines, at, language) {
   );
 }
 
+/** Clearer names for values in messages. By the name in the code. */
+const NAMES = { label: "cli", fixed: "reason", problem: "reason", err: "error", obstacle: "reason" };
+
 /**
  * Returns the placeholder for a value in a message: the last name in the value's expression. For a choice between a
  * singular and a plural word, returns the plural word.
@@ -128,7 +156,7 @@ function nameOf(expression) {
   if (plural) return plural[1];
   const names = expression.replace(/"[^"]*"/g, "").match(/[A-Za-z_]\w*(?!\w*\()/g) ?? [];
   const name = names.filter((one) => !/^(and|or|not|nil|length|table|undefined|[A-Z_]+)$/.test(one)).at(-1);
-  return name === undefined ? "…" : `<${name === "label" ? "cli" : name}>`;
+  return name === undefined ? "…" : `<${NAMES[name] ?? name}>`;
 }
 
 /** Splits arguments at the commas outside of strings and parentheses. */
@@ -137,20 +165,37 @@ function splitArguments(text) {
 }
 
 /**
+/**
+ * Returns the position of the arguments with which a Lua string is formatted: directly, or after it was assigned to a
+ * variable. Returns undefined if the string is not formatted.
+ * @param at position after the string
+ */
+function formatArguments(text, from, at) {
+  const direct = /^\)?:format\(/.exec(text.slice(at, at + 20));
+  if (direct) return at + direct[0].length;
+  const [, variable] = /(\w+) =\s*$/.exec(text.slice(Math.max(0, from - 40), from)) ?? [];
+  const later = variable && new RegExp(`\\b${variable}:format\\(`).exec(text.slice(at, at + 600));
+  return later ? at + later.index + later[0].length : undefined;
+}
+
+/**
  * Returns a message with placeholders for its values.
  * @param at position after the string
  */
 function named(string, text, from, at, language) {
-  if (language === "ts") return string.replace(/\$\{((?:[^{}]|\{[^{}]*\})*)\}/g, (_, value) => nameOf(value));
-  const format = /^\)?:format\(/.exec(text.slice(at, at + 20));
-  const values = format ? splitArguments(argumentsAt(text, at + format[0].length)).map(nameOf) : [];
+  if (language === "ts")
+    return string
+      .replace(/\$\{((?:[^{}]|\{[^{}]*\})*)\}/g, (_, value) => nameOf(value))
+      .replaceAll("\\`", "`");
+  const format = formatArguments(text, from, at);
+  const values = format === undefined ? [] : splitArguments(argumentsAt(text, format)).map(nameOf);
   const before = /([\w.]+(?:\([^()]*\))?)\s*\.\.\s*$/.exec(text.slice(Math.max(0, from - 80), from));
   const after = /^\s*\.\.\s*([\w.]+(?:\([^()]*\))?)/.exec(text.slice(at, at + 80));
   const whole = string.replace(/%[sdq]|%\.\df/g, () => values.shift() ?? "…");
   return `${before ? nameOf(before[1]) : ""}${whole}${after ? nameOf(after[1]) : ""}`;
 }
 
-/** Returns the messages of a file, with their situations. */
+/** Returns the messages of a file by situation. */
 function messagesOf(path) {
   const language = path.endsWith(".lua") ? "lua" : "ts";
   const text = JOIN[language](readFileSync(path, "utf8"));
@@ -159,7 +204,8 @@ function messagesOf(path) {
     const from = index + call.length;
     return { from, to: from + argumentsAt(text, from).length };
   });
-  const messages = new Map();
+  const isScreen = SCREENS.test(path);
+  const situations = new Map();
   let start = 0;
   for (const [number, line] of lines.entries()) {
     for (const found of line.matchAll(STRINGS[language])) {
@@ -167,15 +213,20 @@ function messagesOf(path) {
       const at = start + found.index;
       const string = groups.find((group) => group !== undefined) ?? "";
       const isInCall = calls.some(({ from, to }) => from <= at && at < to);
-      const message = named(string, text, at, at + whole.length, language).replace(/\s+/g, " ");
-      const isMessage = isInCall
-        ? !NO_MESSAGE.test(message)
-        : SENTENCE.test(message) && !COMMENT.test(line) && !NO_SENTENCE.test(lines[number - 1] + line);
-      if (isMessage && !messages.has(message)) messages.set(message, situationAt(lines, number, language));
+      const message = named(string, text, at, at + whole.length, language)
+        .replace(/\s+|\\n/g, " ")
+        .trim();
+      const isText = isScreen ? SCREEN_TEXT.test(message) : SENTENCE.test(message);
+      const isMessage =
+        !NO_MESSAGE.test(message) &&
+        (isInCall || (isText && !COMMENT.test(line) && !NO_SENTENCE.test(lines[number - 1] + line)));
+      if (!isMessage) continue;
+      const situation = situationAt(lines, number, language);
+      situations.set(situation, (situations.get(situation) ?? new Set()).add(message));
     }
     start += line.length + 1;
   }
-  return [...messages].map(([message, situation]) => ({ message, situation }));
+  return situations;
 }
 
 const files = execFileSync("git", ["ls-files", "lua/*.lua", "src/*.ts", "build.lua"], { encoding: "utf8" });
@@ -183,18 +234,22 @@ const sections = files
   .trim()
   .split("\n")
   .filter((path) => !NO_MESSAGES.test(path))
-  .map((path) => ({ path, messages: messagesOf(path) }))
-  .filter(({ messages }) => messages.length > 0);
+  .map((path) => ({ path, situations: messagesOf(path) }))
+  .filter(({ situations }) => situations.size > 0);
 const list = [
   "# Messages",
   "",
-  "All messages for users and CLIs, by source file. `<name>` and `…` stand for values. The sentence in parentheses says",
-  "what the code around the message does. Generated by `make doc` from the sources.",
-  ...sections.flatMap(({ path, messages }) => [
+  "All messages for users and CLIs, by source file, with the parts of the screens of `:GeminiStatus` and `:GeminiDoctor`.",
+  "`<name>` and `…` stand for values. The sentence above each list says what the code around the messages does. Generated",
+  "by `make doc` from the sources.",
+  ...sections.flatMap(({ path, situations }) => [
     "",
     `## ${path}`,
-    "",
-    ...messages.map(({ message, situation }) => `- "${message}"${situation && ` (${situation})`}`),
+    ...[...situations].flatMap(([situation, messages]) => [
+      "",
+      ...(situation ? [`${situation}:`, ""] : []),
+      ...[...messages].map((message) => `- "${message}"`),
+    ]),
   ]),
   "",
 ].join("\n");

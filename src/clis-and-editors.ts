@@ -27,8 +27,8 @@ interface CliAndEditorSearchOptions {
  */
 const hint = ({ label, answer, socket }: Profile) =>
   socket
-    ? `${label} does not connect yet: type /ide there.`
-    : `${label} does not connect yet: answer ${answer} if it asks, then type /ide enable there, once.`;
+    ? `${label} is not connected yet: type /ide in its terminal.`
+    : `${label} is not connected yet. If it asks whether to connect, answer ${answer}. Then type /ide enable, once.`;
 
 export function createCliAndEditorSearch({
   unconnected,

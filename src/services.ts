@@ -83,12 +83,12 @@ export function createServices(options: ServicesOptions): Services {
       unchanged(filePath) {
         activity.decided(client.id, false);
         const cli = clients.labelOf(client.info.credential);
-        const text = `${cli} treats the accepted text of ${basename(filePath)} as a rejection, because it equals the file.`;
+        const text = `${cli} treats this as a rejection: the text that you accepted for ${basename(filePath)} equals the file.`;
         bridge.tell("message", { level: "info", text });
       },
       refused(filePath, reason) {
         const cli = clients.labelOf(client.info.credential);
-        const text = `${cli} asks in its terminal, because its change to ${basename(filePath)} cannot be shown: ${reason}`;
+        const text = `Neovim cannot show a change of ${cli} to ${basename(filePath)} (${reason}). Answer in the terminal of the CLI.`;
         bridge.tell("message", { level: "warn", text });
       },
     }),

@@ -114,7 +114,7 @@ end
 function M.log()
   local path = require("gemini-bridge.host.boot").log_file()
   if not vim.uv.fs_stat(path) then
-    return notify("There is no log yet: the bridge creates it when it starts.")
+    return notify("There is no log file yet: :GeminiStart creates it.")
   end
   -- An Ex command would expand special characters in the path.
   local buf = vim.fn.bufadd(path)
@@ -162,7 +162,7 @@ local function take_named(words)
     local key, value = table.remove(words, 1):match("^(%l+)=(.*)$")
     named[key] = value
   end
-  local problem = named.name == "" and "name= needs a name" or nil
+  local problem = named.name == "" and "name= must be followed by a name" or nil
   if named.cli then
     problem = problem or select(2, require("gemini-bridge.config.clis").get(named.cli))
   end
@@ -275,7 +275,10 @@ function M.share(args)
   end
   local on = args.args == "on"
   require("gemini-bridge.context.snapshot_debounce").share(on)
-  notify(on and "Sharing is on." or "Sharing is paused: CLIs and models get no data until :GeminiShare on.")
+  notify(
+    on and "Sharing is on: CLIs and models get data from Neovim again."
+      or "Sharing is paused: CLIs and models get no data from Neovim until you run :GeminiShare on."
+  )
 end
 
 function M.complete_share(lead)

@@ -234,7 +234,7 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
     if (left.length > 0) await staging.keep();
     const count = left.filter(({ path }) => files.get(path)).length;
     const found = [...counted(count, "unreviewed change"), ...counted(noteCount, "note")].join(" and ");
-    const remedy = count > 0 ? "see :GeminiChanges" : ":GeminiSend --notes sends them";
+    const remedy = count > 0 ? "see :GeminiChanges" : "send them with :GeminiSend --notes";
     if (found) bridge.tell("message", { level: "info", text: `${found} from an earlier session: ${remedy}` });
   }
 

@@ -13,7 +13,7 @@ import { isBelow } from "./work-tree.ts";
 
 type Handlers = Pick<EventHandlers, "history_asked" | "history_opened" | "history_undo">;
 
-const UNKNOWN = "the history has no text of this entry: the file is not shared, or the entry is too old";
+const UNKNOWN = "the history no longer has the text of this entry, or the file is not shared";
 
 interface HistoryRequestsOptions {
   bridge: Bridge;
@@ -82,15 +82,16 @@ export function answerHistoryRequests({
     const change = follow(follow(begun, fileOf(texts.after), author), found);
     const reason = obstacle(change);
     if (reason !== undefined) throw new Refusal(`${path} cannot be restored: ${reason}`);
-    if (!isChanged(change)) throw new Refusal(`${path} no longer contains this change`);
+    if (!isChanged(change))
+      throw new Refusal(`${path} no longer contains this change, so that there is nothing to undo`);
     const next = undone(change);
     if (textOf(next) === textOf(change))
-      throw new Refusal(`the changed lines of ${path} were edited since (conflict)`);
+      throw new Refusal(`${path} was not changed, because the lines of this change were edited later`);
     const metadata = found.kind === "absent" ? entry.metadata : undefined;
     const wanted = { text: textOf(next), metadata, mayBeReadOnly: true };
     await restored(path, await userFiles.replace(path, found, wanted));
     const isPartial = next.text.hunks.length > 0;
-    return isPartial ? `some lines stay in ${path}: they were edited since (conflict)` : undefined;
+    return isPartial ? `${path} keeps some lines of this change, because they were edited later` : undefined;
   }
 }
 
@@ -98,7 +99,7 @@ function summaryOf(entries: readonly Entry[]): string[] {
   const [first, ...others] = entries;
   if (!first) return [];
   if (others.length > 0) return [`Undid ${entries.length} changes.`];
-  return [`Undid this change of ${first.cli} in ${basename(first.path)}.`];
+  return [`Undid the change of ${first.cli} in ${basename(first.path)}.`];
 }
 
 function fileOf(text: string | null): FileState {

@@ -370,8 +370,9 @@ export function createTracker(options: TrackerOptions): Tracker {
 
 function sentenceOf(cli: string, [first, ...others]: ReadonlySet<string>): string | undefined {
   if (first === undefined) return undefined;
-  const more = others.length > 0 ? `, and ${others.length} more` : "";
-  return `Some changes of ${cli} may be missing from the list: ${first}${more}.`;
+  const more =
+    others.length > 0 ? ` (${others.length} more ${others.length === 1 ? "reason" : "reasons"})` : "";
+  return `Some changes by ${cli} may be missing from :GeminiChanges: ${first}${more}.`;
 }
 
 /** Returns the texts before and after a change; undefined if one of these is unknown. */

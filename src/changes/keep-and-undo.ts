@@ -116,7 +116,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     const summary = summaryOf(steps);
     if (steps.length > 0) remember({ verb, summary, steps });
     const result = steps.length > 0 ? [`${verb} ${summary}.`] : [];
-    if (steps.length > 0 && files.all().length === 0) result.push("All changes are decided.");
+    if (steps.length > 0 && files.all().length === 0) result.push("No unreviewed changes are left.");
     if (result.length + problems.length === 0) result.push("No unreviewed changes.");
     tellResult(bridge, result, problems);
   }
@@ -161,12 +161,12 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     const before = files.get(path);
     if (!before || !isChanged(before)) return undefined;
     if (one.ranges && before.version !== version)
-      throw new Refusal(`${basename(path)} was changed meanwhile: choose the lines again`);
+      throw new Refusal(`${basename(path)} has changed since you chose the lines: choose them again`);
     const choice = choose(before, one, turn);
     if (!choice) return undefined;
     const { change, ids } = choice;
     const reason = obstacle(change);
-    if (reason !== undefined) throw new Refusal(`${path} cannot be undone: ${reason}`);
+    if (reason !== undefined) throw new Refusal(`${path} cannot be restored: ${reason}`);
     let after = withDecisionCount(choice, undone(change, ids));
     const isNew = change.opaque !== undefined || textOf(after) !== textOf(change);
     if (isNew) {
@@ -182,8 +182,8 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     const left = after.text.hunks.filter(({ id, conflict }) => conflict && (ids?.has(id) ?? true)).length;
     const problem =
       left === 1
-        ? `${basename(path)}: 1 hunk stays: you have edited it since the agent wrote it (conflict)`
-        : `${basename(path)}: ${left} hunks stay: you have edited them since the agent wrote them (conflict)`;
+        ? `1 hunk in ${basename(path)} was not undone, because you have edited it since`
+        : `${left} hunks in ${basename(path)} were not undone, because you have edited them since`;
     if (left > 0 && !isNew) throw new Refusal(problem);
     return { step: { before, after }, problem: left > 0 ? problem : undefined };
   }
@@ -195,13 +195,15 @@ export function createDecisions(options: DecisionsOptions): Decisions {
   async function prepare(path: string): Promise<void> {
     const agent = files.awaitingAgent(path);
     if (agent)
-      throw new Refusal(`${path} is being changed by ${agent.cli}: answer its question, or try again later`);
+      throw new Refusal(
+        `${agent.cli} is changing ${path}: answer the question in the CLI, or try again later`,
+      );
     await syncPath(path);
   }
 
   async function revert(): Promise<void> {
     const decision = decisions.pop();
-    if (!decision) return tellResult(bridge, ["No decision to revert."], []);
+    if (!decision) return tellResult(bridge, ["There is no keep or undo to revert."], []);
     const problems: string[] = [];
     const back = decision.verb === "Kept" ? unkeep : redo;
     for (const step of decision.steps) {
@@ -210,7 +212,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
         await prepare(path);
         if (step.changedBy)
           throw new Refusal(
-            `${basename(path)} was not reverted: ${step.changedBy} changed it after your decision`,
+            `${basename(path)} was not reverted, because ${step.changedBy} has changed it since your decision`,
           );
         await back(step);
       } catch (error) {
@@ -219,7 +221,8 @@ export function createDecisions(options: DecisionsOptions): Decisions {
       }
     }
     const isAny = problems.length < decision.steps.length;
-    const result = `Reverted: ${decision.verb.toLowerCase()} ${decision.summary}.`;
+    const state = decision.verb === "Kept" ? "Unreviewed again" : "Restored and unreviewed again";
+    const result = `${state}: ${decision.summary}.`;
     tellResult(bridge, isAny ? [result] : [], problems);
   }
 
@@ -229,10 +232,11 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     const now = await readState(path);
     if (now.version === before.version) return files.set(before);
     if (options.areCommandsRunning() && !files.get(path))
-      throw new Refusal(`A running command may change ${basename(path)}: try again later`);
+      throw new Refusal(
+        `A running command of an agent may change ${basename(path)}: try again when the command has ended`,
+      );
     const next = before.opaque ? undefined : follow(before, now);
-    if (!next || !isChanged(next))
-      throw new Refusal(`${basename(path)} was not reverted: it was changed after your decision`);
+    if (!next || !isChanged(next)) throw changedSince(path);
     files.set(next);
   }
 
@@ -242,8 +246,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     if (before.opaque) throw new Refusal(`${path} cannot be restored: ${before.opaque.reason}`);
     const now = await readState(path);
     const text = now.kind === "known" ? now.text : undefined;
-    if (now.kind === "unknown" || text !== textOf(after))
-      throw new Refusal(`${basename(path)} was not reverted: it was changed after your decision`);
+    if (now.kind === "unknown" || text !== textOf(after)) throw changedSince(path);
     const written = await userFiles.replace(path, now, {
       text: textOf(before),
       metadata: before.lastMetadata,
@@ -266,6 +269,11 @@ export function createDecisions(options: DecisionsOptions): Decisions {
         for (const step of steps) if (step.before.path === path) step.changedBy = cli;
     },
   };
+}
+
+/** The error if a decision on a file cannot be reverted because the file has another content now. */
+function changedSince(path: string): Refusal {
+  return new Refusal(`${basename(path)} was not reverted, because the file has changed since your decision`);
 }
 
 /**
@@ -298,7 +306,7 @@ function inRanges(
   const { text, chosen, isRefused } = splitHunks(change.text, lines, isMeant);
   if (isRefused)
     throw new Refusal(
-      `A hunk in ${basename(change.path)} replaces edits of yours and cannot be split: choose the whole hunk`,
+      `A hunk in ${basename(change.path)} cannot be split, because it replaces lines of yours: choose the whole hunk`,
     );
   return chosen.size > 0 ? { change: { ...change, text }, ids: chosen } : undefined;
 }

@@ -74,7 +74,8 @@ export function createUndoNotes({ sessionOf, isShared }: UndoNotesOptions): Undo
       if (names.length === 0) return undefined;
       const rest = names.length - MAX_NAMES;
       const more = rest > 0 ? ` and ${rest} more ${rest === 1 ? "file" : "files"}` : "";
-      return `The user undid your changes in ${names.slice(0, MAX_NAMES).join(", ")}${more}; do not redo them unless asked.`;
+      const paths = `${names.slice(0, MAX_NAMES).join(", ")}${more}`;
+      return `The user undid your changes in ${paths}; do not redo them unless asked.`;
     },
   };
 }

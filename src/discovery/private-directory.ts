@@ -35,7 +35,7 @@ export function prepareDirectory(profile: Profile): void {
   const isTemporary = profile.directory.startsWith("{tmp}");
   if (!isTemporary && !isAbsolute(wanted))
     throw new DiscoveryError(
-      `its directory for discovery files is a relative path (${wanted}); make it absolute`,
+      `the directory for discovery files is a relative path (${wanted}); set an absolute path`,
     );
   let directory = isTemporary ? tmpdir() : ownDirectory(dirname(wanted));
   const names = isTemporary ? relative(directory, wanted).split(sep) : [basename(wanted)];
@@ -102,7 +102,7 @@ function checkParent(directory: string, uid: number | undefined, advice: string,
       );
     if ((found.mode & GROUP_MAY_WRITE) !== 0 && !(isOwn && found.gid === uid))
       throw new DiscoveryError(
-        `its group may rename files in ${directory}; remove that permission (chmod g-w), ${elsewhere}`,
+        `the group of ${directory} may rename files there; remove that permission (chmod g-w), ${elsewhere}`,
       );
   }
   if (found.uid !== uid && found.uid !== 0 && !mayBeRoots(found)) throw belongsToAnother(directory, advice);

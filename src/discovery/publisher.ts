@@ -120,7 +120,7 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
 
 function cannotBeListed(directory: string): string {
   return (
-    `Gemini CLI cannot find this Neovim from ${directory}, because it treats the "${delimiter}" in the name as a ` +
-    "separator. Rename the directory, or start the CLI elsewhere."
+    `Gemini CLI in ${directory} cannot find this Neovim, because the path contains "${delimiter}". ` +
+    "Rename the directory, or start the CLI elsewhere."
   );
 }

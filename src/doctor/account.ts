@@ -18,7 +18,7 @@ const GOOGLE_LOGIN = "oauth-personal";
 
 const ENDED = "Google ended Gemini CLI for personal accounts on 2026-06-18";
 const ADVICE =
-  "choose an API key or Vertex AI with /auth in the CLI, or use Qwen Code: :Gemini cli=qwen; Code Assist Standard and Enterprise still work";
+  "choose an API key or Vertex AI with /auth in the CLI, or run :Gemini cli=qwen; Code Assist Standard and Enterprise still work";
 
 interface Login {
   readonly env: Variables;
@@ -35,13 +35,16 @@ export function checkAccount(findings: Findings, { env, files, screen = [] }: Lo
       .replace(/[\s│|]/g, "")
       .includes(REFUSAL)
   )
-    findings.error(`shows that Google refuses the account: ${ENDED}`, ADVICE);
+    findings.error(`The CLI shows that Google refuses the account: ${ENDED}`, ADVICE);
   else if (selected === undefined)
     findings.info(
-      `signs in with an API key, with Vertex AI, or with Code Assist Standard or Enterprise. ${ENDED}`,
+      `The settings name no kind of login. The CLI works with an API key, with Vertex AI, and with Code Assist Standard and Enterprise. ${ENDED}`,
     );
-  else if (selected.value !== GOOGLE_LOGIN) findings.ok(`signs in by ${selected.value} (${selected.path})`);
+  else if (selected.value !== GOOGLE_LOGIN)
+    findings.ok(`The CLI signs in by ${selected.value} (${selected.path})`);
   else if (env["GOOGLE_CLOUD_PROJECT"] || env["GOOGLE_CLOUD_PROJECT_ID"])
-    findings.info("signs in with Google and has a project, as Code Assist Standard and Enterprise need");
-  else findings.warn(`signs in with Google (${selected.path}). ${ENDED}`, ADVICE);
+    findings.info(
+      "The CLI signs in with Google and has a project, as Code Assist Standard and Enterprise need",
+    );
+  else findings.warn(`The CLI signs in with Google (${selected.path}). ${ENDED}`, ADVICE);
 }

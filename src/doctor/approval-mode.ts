@@ -67,19 +67,22 @@ interface Mode {
 export function checkMode(findings: Findings, sources: ModeSources): void {
   const { name, from } = findMode(sources);
   const gate = sources.gates?.find(({ cli }) => cli === sources.profile.name);
-  if (name === "default" || name === "manual") findings.ok("asks before it writes, which opens a diff");
+  if (name === "default" || name === "manual")
+    findings.ok("The CLI asks before it writes a file, which opens a diff");
   else if (name === "plan")
     findings.warn(
-      `writes nothing in plan mode, so that no diff opens (${from})`,
-      "press Shift-Tab in it, or start it in another mode",
+      `The CLI writes nothing in plan mode, so that no diff opens (${from})`,
+      "press Shift-Tab in the CLI, or start it in another mode",
     );
   else if (gate?.isOn && gate.isObeyed)
-    findings.ok(`asks before it writes, because the gate is on; its own mode is ${name} (${from})`);
+    findings.ok(
+      `The CLI asks before it writes a file, because :GeminiGate is on; its own mode is ${name} (${from})`,
+    );
   else
     findings.warn(
-      `writes without asking in mode ${name}, so that no diff opens (${from})`,
+      `The CLI writes without asking in mode ${name}, so that no diff opens (${from})`,
       gate?.isOn
-        ? "the gate is on, but the CLI does not obey it; :GeminiGate on shows the reason"
+        ? ":GeminiGate is on, but does not make this CLI ask; run :GeminiGate on to see the reason"
         : adviceFor(name, sources, gate),
     );
 }
@@ -91,14 +94,14 @@ export function checkMode(findings: Findings, sources: ModeSources): void {
 function adviceFor(mode: string, { profile, gates }: ModeSources, gate: Gate | undefined): string {
   const { name, like, args } = profile;
   if (like !== "gemini") {
-    const start = args.length > 0 ? `start it with :Gemini cli=${name}, or` : "start it";
-    const open = profile.gate && !gate?.isRefused ? ", or :GeminiGate on" : "";
+    const start = args.length > 0 ? `start the CLI with :Gemini cli=${name}, or` : "start the CLI";
+    const open = profile.gate && !gate?.isRefused ? ", or run :GeminiGate on" : "";
     return `${start} with ${args[0] ?? "--approval-mode"} default${open}`;
   }
   const key = KEYS[mode];
-  const leave = key === undefined ? "start it with --approval-mode default" : `press ${key} in it`;
+  const leave = key === undefined ? "start the CLI with --approval-mode default" : `press ${key} in the CLI`;
   if (gate?.isRefused) return leave;
-  return `${leave}, or :GeminiGate on${gates ? "" : " in Neovim"}`;
+  return `${leave}, or run :GeminiGate on${gates ? "" : " in Neovim"}`;
 }
 
 function findMode({ profile, words, files, screen = [] }: ModeSources): Mode {

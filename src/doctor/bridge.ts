@@ -41,33 +41,39 @@ export async function checkBridge(
     const own = announcedWithBridge.find((editor) => editor.path === path);
     if (own) checkFile(findings, own, bridge, platform.editorAboveShell(table, pid));
     else if (!isFile(path))
-      findings.error(`${path} is gone: ${profile.label} does not find this Neovim`, ":GeminiRestart");
+      findings.error(
+        `${path} is missing, so that ${profile.label} cannot find this Neovim`,
+        ":GeminiRestart",
+      );
     else findings.ok(`${profile.label} finds this Neovim by ${path}`);
     checkEnvironment(findings, profile, bridge);
   }
   findings.info(`Workspace: ${bridge.workspace.join(", ")}`);
   for (const { file, reason } of await findIgnoreProblems(bridge.workspace))
-    findings.warn(`${file} ${reason}: nothing below its folder is shared`, "correct or remove that file");
+    findings.warn(
+      `${file} ${reason}: nothing below its folder is shared with CLIs`,
+      "correct or remove that file",
+    );
   for (const { name, label, version, interrupted, hooks } of bridge.clients) {
     const client = `${name === CLI_NAME ? label : name} ${version}`;
     if (interrupted)
       findings.warn(
-        `${client} shows "Disconnected", because the host was replaced`,
-        "type /ide enable in it",
+        `${client} shows "Disconnected", because the bridge was restarted`,
+        "type `/ide enable` in the CLI",
       );
     else findings.ok(`Connected: ${client}`);
     if (!hooks && !interrupted)
       findings.warn(
-        `No hook of ${client} was received yet: its edits are neither tracked nor gated`,
+        `${client} has not reported its edits yet: :GeminiChanges and :GeminiGate do not work with it`,
         name === CLI_NAME
-          ? "run :GeminiExtension install if the extension is missing, then start the CLI again"
-          : "start it with :Gemini",
+          ? "run :GeminiExtension install if the extension is missing, then restart the CLI"
+          : "start the CLI with :Gemini",
       );
   }
   for (const { name, version } of bridge.toolClients)
-    findings.ok(`The model of ${name} ${version} has Neovim's tools`);
+    findings.ok(`The model of ${name} ${version} can use the tools of Neovim`);
   if (bridge.toolClients.length === 0)
-    findings.info("No connected model has Neovim's tools: type `/mcp` in a CLI to see its servers");
+    findings.info("No model can use the tools of Neovim yet: type `/mcp` in a CLI to see its servers");
   await checkOthers(
     findings,
     announced.filter(({ port }) => port !== bridge.port),
@@ -76,16 +82,19 @@ export async function checkBridge(
 }
 
 function checkHost(findings: Findings, { pid, build }: Bridge): void {
-  if (!isAlive(pid)) findings.error(`The host, process ${pid}, is gone`, ":GeminiRestart");
-  else if (build === BUILD) findings.ok(`The host is process ${pid}`);
-  else findings.warn(`The host, process ${pid}, predates the last update`, ":GeminiRestart");
+  if (!isAlive(pid)) findings.error(`The process of the bridge, ${pid}, has ended`, ":GeminiRestart");
+  else if (build === BUILD) findings.ok(`The bridge runs in process ${pid}`);
+  else findings.warn(`The bridge, process ${pid}, is older than the last update`, ":GeminiRestart");
 }
 
 async function checkListener(findings: Findings, { port }: Bridge): Promise<void> {
   const answer = await answerOf(port);
-  if (isBridge(answer)) findings.ok(`The host answers on 127.0.0.1:${port}`);
+  if (isBridge(answer)) findings.ok(`The bridge answers on 127.0.0.1:${port}`);
   else
-    findings.error(`127.0.0.1:${port} answers ${answer ?? "nothing"}`, ":GeminiRestart, then see :GeminiLog");
+    findings.error(
+      `The answer on 127.0.0.1:${port} is not from the bridge: ${answer ?? "there is none"}`,
+      ":GeminiRestart; if that does not help, see :GeminiLog",
+    );
 }
 
 /**
@@ -98,8 +107,12 @@ function checkFile(findings: Findings, file: AnnouncedEditor, bridge: Bridge, wa
   const isOwn = platform.isOwn(uid);
   const isIntact = content?.port === bridge.port;
   if (!isPrivate)
-    findings.error(`${path} can be read by others (mode ${mode.toString(8)})`, `chmod 600 ${path}`);
-  if (!isOwn) findings.error(`${path} belongs to another user: CLIs ignore it`, ":GeminiRestart");
+    findings.error(
+      `${path} contains a token, but can be read by others (mode ${mode.toString(8)})`,
+      `chmod 600 ${path}`,
+    );
+  if (!isOwn)
+    findings.error(`${path} belongs to another user, so that CLIs ignore this file`, ":GeminiRestart");
   if (!isIntact) findings.error(`${path} was changed by another program`, ":GeminiRestart");
   if (isPrivate && isOwn && isIntact) findings.ok(`The discovery file is ${path}`);
   if (pid === wanted)
@@ -107,7 +120,7 @@ function checkFile(findings: Findings, file: AnnouncedEditor, bridge: Bridge, wa
   else
     findings.warn(
       `The discovery file names process ${pid}, but a CLI in :terminal expects process ${wanted}`,
-      "use a CLI newer than 0.30, which also finds this Neovim by its directory",
+      "use a Gemini CLI newer than 0.30, which also finds this Neovim by the directory",
     );
 }
 
@@ -117,7 +130,7 @@ function checkEnvironment(findings: Findings, { env }: Profile, { port }: Bridge
   if (named === String(port)) findings.ok(`New terminals get the variables ${env}*`);
   else
     findings.error(
-      `${env}SERVER_PORT is ${named ?? "not set"}, the bridge's port is ${port}`,
+      `${env}SERVER_PORT is ${named ?? "not set"} in the environment of Neovim, but the port of the bridge is ${port}`,
       ":GeminiRestart",
     );
 }

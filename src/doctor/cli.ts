@@ -26,10 +26,10 @@ export function checkCli(findings: Findings, subject: Subject, bridge: Bridge | 
   if (profile.socket) checkSocket(findings, subject, profile.socket.variable, bridge);
   else checkIdeMode(findings, profile, files, bridge);
   if (profile.reviews) checkMode(findings, { ...subject, files });
-  else findings.info("opens no reviews: it gets the active file, the selection and the tools");
+  else findings.info("This CLI opens no reviews: it gets the active file, the selection and the tools");
   if (profile.dropsEdits)
     findings.info(
-      "drops your edits of a proposal if you answer Yes in its terminal; they come back as a new review",
+      "If you answer Yes in the terminal of the CLI, your edits of the proposal come back as a new review",
     );
 }
 
@@ -37,8 +37,11 @@ function checkFiles(findings: Findings, files: readonly SettingsFile[]): void {
   for (const { path, problem, isIgnored } of files) {
     if (problem === undefined) continue;
     if (isIgnored)
-      findings.warn(`${path} ${problem}`, "move it to a place that only root can write to, or remove it");
-    else findings.error(`${path} ${problem}`, "correct that file: the CLI does not start with it");
+      findings.warn(
+        `${path} ${problem}`,
+        "move the file to a place that only root can write to, or remove it",
+      );
+    else findings.error(`${path} ${problem}`, "correct that file: with it, the CLI does not start");
   }
 }
 
@@ -53,17 +56,19 @@ function checkIdeMode(
   else if (said)
     findings.error(
       `IDE mode is off in ${said.path}`,
-      `type \`/ide enable\` in it, or set ${settings.ide} there`,
+      `type \`/ide enable\` in the CLI, or set ${settings.ide} in that file`,
     );
   else if (defaults && bridge && bridge.state !== "running")
-    findings.info("IDE mode is off (default); a running bridge may turn it on in Neovim's terminals");
+    findings.info(
+      "IDE mode is off (default). While the bridge runs, IDE mode may be on in Neovim's terminals",
+    );
   else {
     if (name === "gemini" && bridge?.connection !== undefined)
-      findings.info(`asks before it connects: ${bridge.connection}`);
+      findings.info(`The CLI asks before it connects, because of this: ${bridge.connection}`);
     // Names the answer to choose, because the other answer would run `/ide install`, which does not support Neovim.
     findings.error(
       "IDE mode is off (default)",
-      `answer ${answer} when it asks whether to connect, then type \`/ide enable\` in it, once`,
+      `answer ${answer} when the CLI asks whether to connect, then type \`/ide enable\` in the CLI, once`,
     );
   }
 }

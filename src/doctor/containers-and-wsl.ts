@@ -27,15 +27,16 @@ export function checkMachine(machine: Machine): Section | undefined {
 
 function explainContainer(findings: Findings, { mark, env }: Machine): void {
   const name = dialsLoopback(env);
-  findings.info(`This is a container: ${mark} exists${name === undefined ? "" : `, and ${name} is set`}`);
+  const also = name === undefined ? "" : `, and ${name} is set`;
+  findings.info(`This is a container: ${mark} exists${also}`);
   findings.info(
-    "works: Neovim and the CLI in the container; start the CLI with :Gemini, or run the lines of :GeminiEnv first",
+    "This works: Neovim and the CLI in the container. Start the CLI with :Gemini, or run the lines of :GeminiEnv first",
   );
   findings.info(
-    "works with some setup: the CLI in the container, Neovim outside; see :help gemini-bridge-containers",
+    "This works with some setup: the CLI in the container, Neovim outside. See :help gemini-bridge-containers",
   );
   findings.info(
-    "does not work: Neovim in the container, the CLI outside, because it cannot reach the container's port",
+    "This does not work: Neovim in the container, the CLI outside, because the CLI cannot reach the container's port",
   );
 }
 
@@ -48,12 +49,15 @@ function isWsl({ release, env }: Machine): boolean {
 }
 
 function explainWsl(findings: Findings, { env, program }: Machine): void {
-  findings.info(`WSL${env["WSL_DISTRO_NAME"] ? `, ${env["WSL_DISTRO_NAME"]}` : ""}`);
-  findings.info("works: Neovim and the CLI in WSL, as on every Linux");
+  const distribution = env["WSL_DISTRO_NAME"];
+  findings.info(distribution ? `This is WSL, ${distribution}` : "This is WSL");
+  findings.info("This works: Neovim and the CLI in WSL, as on every Linux");
   findings.info(
-    "works with some setup: Neovim in WSL, the CLI in a container; see :help gemini-bridge-containers",
+    "This works with some setup: Neovim in WSL, the CLI in a container. See :help gemini-bridge-containers",
   );
-  findings.info("does not work: one of them on Windows, because paths and temporary directories differ");
+  findings.info(
+    "This does not work: Neovim or the CLI on Windows, because paths and temporary directories differ",
+  );
   if (program !== undefined && /^\/mnt\/[a-z]\//.test(program))
-    findings.warn(`${program} is a Windows program`, "npm install -g @google/gemini-cli, in WSL");
+    findings.warn(`${program} is a Windows program`, "run this in WSL: npm install -g @google/gemini-cli");
 }

@@ -14,17 +14,23 @@ export function describeEditor({ content, pid, port }: AnnouncedEditor): string 
 export async function checkEditors(editors: readonly AnnouncedEditor[], directory: string): Promise<Section> {
   const findings = section("Editors");
   if (editors.length === 0)
-    findings.warn(`No editor is announced in ${directory}`, ":GeminiStart in Neovim, with the same TMPDIR");
+    findings.warn(
+      `No editor has a discovery file in ${directory}`,
+      "run :GeminiStart in a Neovim with the same TMPDIR",
+    );
   const living = await withoutLeftovers(findings, editors);
   for (const editor of living) {
     const answer = await answerOf(editor.port);
     const who = describeEditor(editor);
-    if (isBridge(answer)) findings.ok(`${who}: it answers`);
+    if (isBridge(answer)) findings.ok(`${who}: the editor answers`);
     else if (editor.isAlive)
-      findings.error(`${who}: it answers ${answer ?? "nothing"}`, ":GeminiRestart there");
+      findings.error(
+        `${who}: unexpected answer on this port: ${answer ?? "none"}`,
+        "run :GeminiRestart in that editor",
+      );
     else
       findings.info(
-        `${who}: its process is not visible from here, perhaps because it is in another container`,
+        `${who}: this process is not visible from here, perhaps because it runs in another container`,
       );
   }
   return findings;
@@ -33,7 +39,7 @@ export async function checkEditors(editors: readonly AnnouncedEditor[], director
 /** Lists the editors with discovery files, except this Neovim. */
 export async function checkOthers(findings: Findings, others: readonly AnnouncedEditor[]): Promise<void> {
   for (const { pid, port } of await withoutLeftovers(findings, others))
-    findings.info(`Another editor is announced: process ${pid}, port ${port}`);
+    findings.info(`Another editor has a discovery file: process ${pid}, port ${port}`);
 }
 
 /** Reports the discovery files of dead editors. @returns the editors that are running */
@@ -44,7 +50,7 @@ async function withoutLeftovers(
   const left = await Promise.all(editors.map(({ pid, port, date }) => isLeftover(pid, port, date)));
   for (const { path, pid, isAlive } of editors.filter((_, index) => left[index]))
     findings.warn(
-      `${path} is a leftover: process ${pid} ${isAlive ? "belongs to another program now" : "is gone"}`,
+      `${path} is a leftover: process ${pid} ${isAlive ? "belongs to another program now" : "has ended"}`,
       `rm ${path}`,
     );
   return editors.filter((_, index) => !left[index]);

@@ -12,15 +12,15 @@ const Link = z.object({ source: z.string(), type: z.string() });
 
 export function checkExtension(findings: Findings, profile: Profile): void {
   const { name, label } = profile;
-  const install = `:GeminiExtension install${name === "gemini" ? "" : ` ${name}`}`;
+  const install = name === "gemini" ? ":GeminiExtension install" : `:GeminiExtension install ${name}`;
   const link = readLink(profile);
   if (link === undefined)
     findings.info(
-      `The extension is not installed in ${label}: outside Neovim's terminals, its model has no tools of the ` +
-        `editor and its edits are not tracked; ${install}`,
+      `The extension is not installed in ${label}: if ${label} runs outside of Neovim, its model has no tools of ` +
+        `Neovim, and :GeminiChanges does not list its edits. To install it: ${install}`,
     );
   else if (link.type === "link" && !existsSync(link.source))
-    findings.warn(`The extension in ${label} links to ${link.source}, which does not exist`, install);
+    findings.warn(`The extension in ${label} is a link to ${link.source}, which does not exist`, install);
   else findings.ok(`The extension is installed in ${label}, from ${link.source}`);
 }
 

@@ -46,11 +46,11 @@ export function checkConnection(findings: Findings, subject: Searcher, bridge: B
 
 function checkDirectory(findings: Findings, looks: string, announced: string): boolean {
   const isSame = realExisting(looks) === realExisting(announced);
-  if (isSame) findings.ok(`looks for editors in ${looks}`);
+  if (isSame) findings.ok(`The CLI looks for editors in ${looks}`);
   else
     findings.error(
-      `looks for editors in ${looks}, but this bridge is announced in ${announced}`,
-      `start it with TMPDIR=${announced}, or start Neovim with TMPDIR=${looks}`,
+      `The CLI looks for editors in ${looks}, but the discovery file of this Neovim is in ${announced}`,
+      `start the CLI with TMPDIR=${announced}, or start Neovim with TMPDIR=${looks}`,
     );
   return isSame;
 }
@@ -67,47 +67,47 @@ function checkChoice(
   choice: AnnouncedEditor | undefined,
   { port }: Bridge,
 ): void {
-  if (choice?.port === port) findings.ok("chooses this Neovim");
+  if (choice?.port === port) findings.ok("The CLI chooses this Neovim");
   else if (choice)
     findings.error(
-      `chooses another editor: ${describeEditor(choice)}`,
-      "start it with :Gemini, or run the lines of :GeminiEnv in its shell first",
+      `The CLI chooses another editor: ${describeEditor(choice)}`,
+      "start the CLI with :Gemini, or run the lines of :GeminiEnv in its shell first",
     );
   const own = announcedEditors(platform.temporaryDirectory(env)).find((editor) => editor.port === port);
   if (own && own.pid !== idePid)
     findings.info(
-      `takes process ${idePid} for its editor, but this Neovim is announced as process ${own.pid}: releases up to 0.30 do not find it`,
+      `The CLI takes process ${idePid} for its editor, but the discovery file of this Neovim names process ${own.pid}: Gemini CLI up to 0.30 does not find this Neovim`,
     );
 }
 
 function checkAnyChoice(findings: Findings, subject: Searcher, choice: AnnouncedEditor | undefined): void {
   if (!choice) {
     const looks = platform.temporaryDirectory(subject.env);
-    findings.error(`finds no editor in ${looks}`, ":GeminiStart in Neovim, then start it again");
+    findings.error(`The CLI finds no editor in ${looks}`, "run :GeminiStart in Neovim, then restart the CLI");
     return;
   }
-  findings.ok(`chooses ${describeEditor(choice)}`);
+  findings.ok(`The CLI chooses ${describeEditor(choice)}`);
   checkWorkspace(findings, subject, choice.content?.workspacePath?.split(delimiter) ?? []);
 }
 
 function checkWorkspace(findings: Findings, { cwd }: Searcher, workspace: readonly string[]): void {
   const roots = workspace.join(delimiter);
-  if (contains(roots, cwd)) findings.ok(`${cwd} is in the workspace`);
+  if (contains(roots, cwd)) findings.ok(`The directory of the CLI, ${cwd}, is in the workspace`);
   else
     findings.error(
-      `runs in ${cwd}, which is outside the workspace ${roots}`,
-      `start it in the workspace, or run :cd ${cwd} in Neovim`,
+      `The CLI runs in ${cwd}, which is outside of the workspace ${roots}`,
+      `start the CLI in the workspace, or run :cd ${cwd} in Neovim`,
     );
 }
 
 function checkNetwork(findings: Findings, { env }: Searcher): void {
   if (isContainer()) {
     const name = dialsLoopback(env);
-    if (name) findings.ok(`runs in a container, and connects to 127.0.0.1 because ${name} is set`);
+    if (name) findings.ok(`The CLI runs in a container, and connects to 127.0.0.1, because ${name} is set`);
     else
       findings.error(
-        "runs in a container, and connects to host.docker.internal instead of 127.0.0.1",
-        "start it with :Gemini, or with REMOTE_CONTAINERS=true (releases up to 0.30: outside the container)",
+        "The CLI runs in a container, and connects to host.docker.internal instead of 127.0.0.1",
+        "start the CLI with :Gemini, or with REMOTE_CONTAINERS=true (releases up to 0.30: outside of the container)",
       );
   }
   for (const name of PROXIES.filter((proxy) => env[proxy]))

@@ -26,7 +26,10 @@ export function checkInstallation(
   else findings.ok("The Node part is built");
   if (facts?.remotePlugin) checkRemotePlugin(findings, facts.remotePlugin);
   if (table.size === 0)
-    findings.warn("ps is missing: without it a CLI does not find its editor's process", "install procps");
+    findings.warn(
+      "The program ps is missing: without it, a CLI does not find the process of its editor",
+      "install the package procps",
+    );
   if (gemini) checkExtension(findings, gemini);
   return findings;
 }
@@ -42,8 +45,8 @@ function checkNode(findings: Findings): void {
 function checkNpm(findings: Findings): void {
   if (findProgram("npm", process.env) ?? findProgram(join(dirname(process.execPath), "npm"), {})) return;
   findings.warn(
-    "npm is not on PATH: after an update the Node part cannot be built",
-    "install npm; it comes with Node, some systems package it as npm",
+    "npm is not on PATH: after an update, the Node part cannot be built",
+    "install npm: it is a part of Node, or the package npm of your system",
   );
 }
 
@@ -55,7 +58,10 @@ function checkRemotePlugin(findings: Findings, plugin: RemotePlugin): void {
   const option = 'host = "shared"';
   const { host } = plugin;
   if (plugin.isDisabled)
-    findings.error(`${option}, but g:loaded_node_provider is 0`, 'remove that, or set host = "private"');
+    findings.error(
+      `${option} does not work, because g:loaded_node_provider is 0`,
+      'remove that variable, or set host = "private"',
+    );
   else if (host === undefined)
     findings.error(
       `${option} needs the npm package neovim, which is not installed`,
@@ -63,18 +69,18 @@ function checkRemotePlugin(findings: Findings, plugin: RemotePlugin): void {
     );
   else if (!existsSync(host))
     findings.error(
-      `${option}: there is no ${host}, which g:node_host_prog names`,
+      `${option} does not work, because there is no ${host}, which g:node_host_prog names`,
       "npm install -g neovim, and remove g:node_host_prog",
     );
   else if (plugin.isRegistered) findings.ok(`${option}: the remote plugin is registered`);
   else if (plugin.isInManifest)
     findings.error(
-      `${option}: the remote plugin is registered, but not in this Neovim yet`,
+      `${option} does not work yet: the remote plugin is registered, but not in this Neovim yet`,
       "restart Neovim",
     );
   else
     findings.error(
-      `${option}, but the remote plugin is not registered`,
+      `${option} does not work, because the remote plugin is not registered`,
       ":UpdateRemotePlugins, then restart Neovim",
     );
 }

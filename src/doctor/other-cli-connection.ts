@@ -30,31 +30,36 @@ export function checkOtherConnection(
   const { profile, env, cwd } = subject;
   const looks = directoryOf(profile, env);
   if (!bridge) {
-    if (list(looks).some((name) => readFileName(profile, name))) findings.ok(`finds editors in ${looks}`);
-    else findings.error(`finds no editor in ${looks}`, ":GeminiStart in Neovim, then start it again");
+    if (list(looks).some((name) => readFileName(profile, name)))
+      findings.ok(`The CLI finds editors in ${looks}`);
+    else
+      findings.error(
+        `The CLI finds no editor in ${looks}`,
+        "run :GeminiStart in Neovim, then restart the CLI",
+      );
     return;
   }
   if (bridge.state !== "running") return;
   const path = announcedFile(profile, bridge);
   if (path === undefined)
     findings.error(
-      `This bridge is not announced in ${looks}: the bridge started before ${profile.label} was installed, or the announcement failed`,
-      ":GeminiRestart; :GeminiLog has the reason of a failure",
+      `This Neovim has no discovery file in ${looks}: the bridge started before ${profile.label} was installed, or the file could not be written`,
+      ":GeminiRestart; if that does not help, see :GeminiLog",
     );
-  else if (!isFile(path)) findings.error(`${path} is gone`, ":GeminiStart");
+  else if (!isFile(path)) findings.error(`${path} is missing`, ":GeminiStart");
   else if (realExisting(dirname(path)) !== realExisting(looks))
     findings.error(
-      `looks for editors in ${looks}, but this bridge is announced in ${path}`,
-      "start it with :Gemini",
+      `The CLI looks for editors in ${looks}, but the discovery file of this Neovim is ${path}`,
+      "start the CLI with :Gemini",
     );
   else {
-    findings.ok(`finds this Neovim by ${path}`);
+    findings.ok(`The CLI finds this Neovim by ${path}`);
     checkProcess(findings, subject, bridge, readFileName(profile, basename(path))?.pid);
-    if (isWithin(rootsIn(path), cwd)) findings.ok(`${cwd} is in the workspace`);
+    if (isWithin(rootsIn(path), cwd)) findings.ok(`The directory of the CLI, ${cwd}, is in the workspace`);
     else
       findings.error(
-        `runs in ${cwd}, which is outside the workspace`,
-        `start it in the workspace, or run :cd ${cwd} in Neovim`,
+        `The CLI runs in ${cwd}, which is outside of the workspace`,
+        `start the CLI in the workspace, or run :cd ${cwd} in Neovim`,
       );
   }
 }
@@ -103,12 +108,13 @@ function checkProcess(
   const needs = Object.entries(byProcess);
   const hasVariables =
     env[`${profile.env}SERVER_PORT`] === String(port) && needs.every(([key, value]) => env[key] === value);
-  if (idePid === announced) findings.ok(`takes process ${idePid} for its editor, which is this Neovim`);
-  else if (hasVariables) findings.ok(`takes the port ${port} from its environment`);
+  if (idePid === announced)
+    findings.ok(`The CLI takes process ${idePid} for its editor, which is this Neovim`);
+  else if (hasVariables) findings.ok(`The CLI takes the port ${port} from its environment`);
   else
     findings.error(
-      `takes process ${idePid} for its editor, but this Neovim is announced as process ${announced}`,
-      `start it with :Gemini cli=${name}, or from a shell in :terminal; elsewhere, first run the lines of :GeminiEnv and ` +
+      `The CLI takes process ${idePid} for its editor, but the discovery file of this Neovim names process ${announced}`,
+      `start the CLI with :Gemini cli=${name}, or from a shell in :terminal; elsewhere, first run the lines of :GeminiEnv and ` +
         needs.map(([key, value]) => `${key}=${value}`).join(" "),
     );
 }

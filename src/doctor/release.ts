@@ -17,7 +17,7 @@ const Package = z.object({ name: z.literal("@google/gemini-cli"), version: z.str
 
 export function checkRelease(findings: Findings, version: string | undefined): void {
   if (version === undefined) {
-    findings.warn("its release is unknown", "see `gemini --version`");
+    findings.warn("The release of the CLI is unknown", "run `gemini --version` in a shell to see it");
     return;
   }
   const name = `Gemini CLI ${version}`;
@@ -26,7 +26,8 @@ export function checkRelease(findings: Findings, version: string | undefined): v
       `${name} is too old for editors other than VS Code`,
       "npm install -g @google/gemini-cli@latest",
     );
-  else if (compare(version, NEWEST) > 0) findings.info(`${name}; the newest that was tested is ${NEWEST}`);
+  else if (compare(version, NEWEST) > 0)
+    findings.info(`${name}, newer than the newest tested release, ${NEWEST}`);
   else findings.ok(name);
 }
 

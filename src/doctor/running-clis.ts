@@ -32,7 +32,7 @@ export function runningClis(table: ProcessTable, profiles: readonly Profile[]): 
 export async function listRunning(table: ProcessTable, asker: Asker): Promise<Section> {
   const findings = section("Running CLIs");
   const running = runningClis(table, asker.profiles);
-  if (running.length === 0) findings.info("none");
+  if (running.length === 0) findings.info("No CLI is running");
   for (const { pid, command } of running) {
     const editor = await connectedTo(table, pid, (await platform.environment(pid)) ?? process.env, asker);
     const who = `process ${pid}: ${command}`;
@@ -51,7 +51,7 @@ export async function checkRunning(table: ProcessTable, pid: number, asker: Aske
   const profile = asker.profiles.find(runs) ?? GEMINI;
   const findings = section(`${profile.label}, process ${pid}`);
   if (!found) {
-    findings.error(`There is no process ${pid}`, "pgrep -fl gemini");
+    findings.error(`There is no process ${pid}`, "run `pgrep -fl gemini` to find the process id of the CLI");
     return findings;
   }
   findings.info(found.command);
@@ -61,7 +61,10 @@ export async function checkRunning(table: ProcessTable, pid: number, asker: Aske
     platform.words(pid),
   ]);
   if (!env || cwd === undefined) {
-    findings.error("Its environment cannot be read", "run the doctor as the user of that process");
+    findings.error(
+      "The environment of the process cannot be read",
+      "run the doctor as the user of that process",
+    );
     return findings;
   }
   const isGemini = profile.name === "gemini";
@@ -103,8 +106,8 @@ async function connectedTo(
  * long.
  */
 const SOCKET_ADVICE =
-  "type `/ide` in it; if it cannot connect, it has given up after an outage: :GeminiStop, wait 20 seconds, :GeminiStart " +
-  "for a new token, then `/ide` again";
+  "type `/ide` in the CLI; if it still cannot connect, run :GeminiStop, wait 20 seconds, run :GeminiStart, and type " +
+  "`/ide` again: the CLI then gets a new token";
 
 /**
  * Advises how to connect a running CLI.
@@ -127,9 +130,9 @@ function adviseToConnect(
     socket?.variable !== undefined
       ? SOCKET_ADVICE
       : socket
-        ? `start it with :Gemini cli=${name}`
+        ? `start the CLI with :Gemini cli=${name}`
         : isTooLate
-          ? "it started before the bridge: start it again, or type `/ide enable` in it if it was connected before"
-          : "if all checks below pass, type `/ide enable` in it",
+          ? "restart the CLI, which was started before the bridge; or type `/ide enable` in the CLI if it was connected before"
+          : "if all checks below pass, type `/ide enable` in the CLI",
   );
 }

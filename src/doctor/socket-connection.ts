@@ -29,11 +29,11 @@ export async function checkToken(findings: Findings, profile: Profile, bridge: B
   const { authToken = "" } = readJson(path, Lock) ?? {};
   const headers = { ...HANDSHAKE, [SOCKET_TOKEN_HEADER]: authToken };
   const answer = await answerOf(bridge.port, "/", headers);
-  if (answer?.includes(" 101")) findings.ok("is accepted with the token of the lock file");
+  if (answer?.includes(" 101")) findings.ok("The bridge accepts the token in the lock file");
   else
     findings.error(
-      `cannot connect: the token in ${path} is not that of this bridge`,
-      ":GeminiRestart, then type `/ide` in it",
+      `The CLI cannot connect, because the bridge does not accept the token in ${path}`,
+      ":GeminiRestart, then type `/ide` in the CLI",
     );
 }
 
@@ -53,13 +53,16 @@ export function checkSocket(
   if (variable === undefined) return; // the CLI finds the port in the lock file
   const port = env[variable];
   if (port !== undefined && (!bridge || port === String(bridge.port)))
-    findings.ok(`connects without a question, because ${variable} names the port`);
-  else findings.info(`connects after you type \`/ide\` in it, because ${variable} does not name the port`);
+    findings.ok(`The CLI connects without a question, because ${variable} names the port`);
+  else
+    findings.info(
+      `The CLI connects when you type \`/ide\` in it, because ${variable} does not name the port`,
+    );
   const path = statePath(profile, env);
   if (readJson(path, State)?.diffTool === "terminal")
     findings.warn(
-      `shows diffs only in its terminal ("diffTool" in ${path})`,
-      'set "diffTool" to "auto" there, or with `/config` in it',
+      `The CLI shows diffs only in its terminal ("diffTool" in ${path})`,
+      'set "diffTool" to "auto" in that file, or with `/config` in the CLI',
     );
 }
 

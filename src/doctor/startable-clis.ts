@@ -78,5 +78,9 @@ async function checkNode(findings: Findings, { node }: Profile): Promise<void> {
   const program = findProgram("node", process.env);
   const version = program && (await run(program, ["--version"])).trim();
   if (Number.parseInt(version?.slice(1) ?? "", 10) >= node) findings.ok(`Node ${version}`);
-  else findings.error(`needs Node ${node}, but finds ${version || "none"}`, `put Node ${node} on PATH`);
+  else
+    findings.error(
+      `The CLI needs Node ${node} or later, but Node on PATH is ${version || "missing"}`,
+      `put Node ${node} on PATH`,
+    );
 }

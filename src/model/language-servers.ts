@@ -46,8 +46,11 @@ export async function askServers(
         const question = { server: server.id, path, method, params: params(server), timeout, limit, isEdit };
         const { result, total, moment } = await ask("request", question);
         if (total !== undefined && isEdit)
-          throw new Refusal(`${server.name} proposes ${total} edits; the limit is ${MAX_EDITS}`);
-        if (total !== undefined) replies.remarks.push(`${server.name} found ${total} in total.`);
+          throw new Refusal(
+            `${server.name} proposes ${total} edits, more than the limit of ${MAX_EDITS}: nothing was changed`,
+          );
+        if (total !== undefined)
+          replies.remarks.push(`${server.name} found ${total} results, but not all of them are listed.`);
         replies.answered.push({ server, result, moment });
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
@@ -118,6 +121,8 @@ export async function openAtLine(
 function none(attached: number, path: string, { workspace }: CallContext): Replies {
   const file = workspace.label(path);
   const reason =
-    attached === 0 ? `No language server for ${file}.` : `No language server for ${file} supports this.`;
+    attached === 0
+      ? `No language server is attached to ${file}.`
+      : `No language server of ${file} supports this request.`;
   return { answered: [], remarks: [reason] };
 }

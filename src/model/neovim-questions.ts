@@ -57,7 +57,11 @@ export function createAsking(bridge: Pick<Bridge, "call">, timeout: number): Ask
       limits?.signal.throwIfAborted();
       const cancel = () => waiting.get(id)?.(limits?.signal.reason);
       const late = () =>
-        waiting.get(id)?.(new Refusal("Neovim does not answer: it may be waiting for the user at a prompt"));
+        waiting.get(id)?.(
+          new Refusal(
+            "Neovim does not answer, perhaps because it waits for the user at a prompt: try again later",
+          ),
+        );
       const timer = limits && setTimeout(late, limits.timeout + MARGIN_MS);
       limits?.signal.addEventListener("abort", cancel);
       waiting.set(id, (problem, result) => {
@@ -68,7 +72,7 @@ export function createAsking(bridge: Pick<Bridge, "call">, timeout: number): Ask
         else reject(problem);
       });
       begin(id).catch((error: unknown) => {
-        waiting.get(id)?.(error instanceof Refusal ? error : new Refusal("Neovim is not running any more"));
+        waiting.get(id)?.(error instanceof Refusal ? error : new Refusal("Neovim has exited"));
       });
     });
   }
@@ -88,7 +92,7 @@ export function createAsking(bridge: Pick<Bridge, "call">, timeout: number): Ask
       waiting.get(id)?.(error === undefined ? undefined : new Refusal(error), result);
     },
     close() {
-      for (const settle of [...waiting.values()]) settle(new Refusal("the bridge was stopped"));
+      for (const settle of [...waiting.values()]) settle(new Refusal("The bridge in Neovim has stopped"));
     },
   };
 }

@@ -33,7 +33,7 @@ export async function describeOffer(version: string): Promise<Record<string, unk
   const sdk = await prepare();
   const { options, ...names } = EDITOR_OFFER;
   const server = new sdk.McpServer({ ...names, version }, options);
-  const refuse = () => Promise.reject(new Refusal("there is no editor"));
+  const refuse = () => Promise.reject(new Refusal("Neovim is not connected"));
   register(server, sdk, { prompts: {} }, { read: refuse, callTool: refuse });
   const transport = new Questions();
   await server.connect(transport);

@@ -67,14 +67,15 @@ function readSystem(path: string, check: (path: string) => void): RawSettings {
   if (!existsSync(path)) return {};
   check(path);
   const { settings, problem } = readSettingsFile(path);
-  if (problem !== undefined) throw new Refusal(`the system defaults file ${path} ${problem}`);
+  if (problem !== undefined) throw new Refusal(`the file with the system defaults, ${path}, ${problem}`);
   return settings;
 }
 
 /** @throws {Refusal} if the CLI would ignore the file, because a user other than root can change the file */
 function checkOwner(path: string): void {
   const reason = insecurity(path);
-  if (reason !== undefined) throw new Refusal(`the CLI would ignore ${path}: ${reason}`);
+  if (reason !== undefined)
+    throw new Refusal(`the CLI would ignore the settings in ${path}, because ${reason}`);
 }
 
 /** Writes a draft and renames it, so that a starting CLI never reads an incomplete file. */

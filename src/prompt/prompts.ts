@@ -26,9 +26,9 @@ const REASONS: Record<Reading["state"], (name: string) => string> = {
   question: (name) => `you answer the question in ${name}`,
   typed: (name) => `you send or delete your text in ${name}`,
   menu: (name) => `you close the menu in ${name}`,
-  elsewhere: (name) => `${name} accepts a prompt again (Esc leaves its shell mode and its search)`,
-  absent: (name) => `${name} shows its prompt`,
-  empty: (name) => `${name} accepts a prompt`,
+  elsewhere: (name) => `you leave the shell mode or the search of ${name} with Esc`,
+  absent: (name) => `${name} is ready for input`,
+  empty: (name) => `${name} accepts input`,
 };
 
 interface Prompts {

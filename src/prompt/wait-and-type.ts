@@ -149,8 +149,11 @@ export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: W
         continue;
       }
       if (shown === "lost") {
-        const consequence = enter ? ", so Enter was not pressed" : "";
-        return { typed: false, problem: `${terminal.name} does not show the prompt${consequence}.` };
+        const consequence = enter ? ", so that Enter was not pressed" : "";
+        return {
+          typed: false,
+          problem: `The text of the prompt did not appear in ${terminal.name}${consequence}.`,
+        };
       }
       cli.ours = !enter && wasOurs ? shown.text : undefined;
       const problem = enter && cli.drawing ? await confirm(shown) : undefined;

@@ -93,7 +93,7 @@ async function checkFile(filePath: string): Promise<void> {
     const { error } = found.value ? yield* fileSystem.access(filePath) : found;
     return error && `cannot be read (${error})`;
   });
-  if (problem) throw new Refusal(`${problem}: ${filePath}`);
+  if (problem) throw new Refusal(`${filePath} ${problem}`);
 }
 
 /**

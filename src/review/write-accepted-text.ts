@@ -29,7 +29,7 @@ export function createAcceptedTextWriter(userFiles: UserFiles, log: Log): Accept
       const seen = await readState(path);
       const found = await disk.run(path, () => stat(path, { bigint: true })).catch(() => undefined);
       if (version !== undefined && !isVersionSeen(version, found))
-        return `${basename(path)} has changed since you accepted, and was not written`;
+        return `${basename(path)} was not written, because it has changed since you accepted`;
       await userFiles.replace(path, seen, { text: Buffer.from(content).toString("latin1") });
       return undefined;
     } catch (error) {

@@ -59,7 +59,7 @@ export function createUserFiles(temporaryFiles: TemporaryFiles): UserFiles {
           else await write(path, Buffer.from(wanted.text, "latin1"), { ...wanted, found, temporaryFiles });
         } catch (error) {
           if (error instanceof Refusal) throw error;
-          throw new Refusal(`${path} cannot be written (${codeOf(error)}) and is unchanged`);
+          throw new Refusal(`${path} was not changed, because it cannot be written (${codeOf(error)})`);
         }
         return readState(path);
       }),
@@ -69,7 +69,7 @@ export function createUserFiles(temporaryFiles: TemporaryFiles): UserFiles {
 /** Reads the current state of a file. @throws {Refusal} if the file is not in the expected state */
 async function check(path: string, expected: FileState): Promise<FileState> {
   if (await isBelowLink(path))
-    throw new Refusal(`A parent folder of ${path} is now a symbolic link: nothing was written`);
+    throw new Refusal(`${path} was not changed, because one of its parent folders is now a symbolic link`);
   const maxBytes =
     expected.kind === "known" ? Math.max(MAX_FILE_BYTES, expected.text.length) : MAX_FILE_BYTES;
   const found = await readState(path, maxBytes);
@@ -82,7 +82,7 @@ async function check(path: string, expected: FileState): Promise<FileState> {
 }
 
 function changed(path: string): Refusal {
-  return new Refusal(`${path} was changed by another program or user: nothing was written`);
+  return new Refusal(`${path} was not written, because another program or user has changed it`);
 }
 
 interface Writing extends Pick<Wanted, "metadata" | "mayBeReadOnly"> {
@@ -94,7 +94,7 @@ async function write(path: string, bytes: Buffer, writing: Writing): Promise<voi
   if (writing.found.kind === "absent") return create(path, bytes, writing);
   const stats = await lstat(path);
   if (stats.isSymbolicLink() || stats.isDirectory()) return create(path, bytes, writing);
-  if (!stats.isFile()) throw new Refusal(`${path} is not a regular file: nothing was written`);
+  if (!stats.isFile()) throw new Refusal(`${path} was not changed, because it is not a regular file`);
   if (!writing.mayBeReadOnly) await access(path, constants.W_OK);
   // Overwrites a file with several hard links, because replacing it would separate the links. Also overwrites a file of
   // another user, because replacing it would change its owner.
@@ -134,7 +134,7 @@ async function create(
 
 async function removeDirectory(path: string): Promise<void> {
   await rmdir(path).catch(() => {
-    throw new Refusal(`${path} is now a directory that contains files: nothing was written`);
+    throw new Refusal(`${path} was not written, because it is now a directory that contains files`);
   });
 }
 
@@ -244,7 +244,7 @@ async function setMetadata(file: FileHandle, path: string, { uid, gid, mode }: M
   const own = metadataOf(await file.stat());
   if (uid !== own.uid || gid !== own.gid)
     await file.chown(uid, gid).catch(() => {
-      throw new Refusal(`The owner or group of ${path} cannot be restored: nothing was written`);
+      throw new Refusal(`${path} was not changed, because its owner or group cannot be restored`);
     });
   if (mode !== own.mode || uid !== own.uid || gid !== own.gid) await file.chmod(mode);
 }

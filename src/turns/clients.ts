@@ -23,7 +23,7 @@ const SOCKET_RECONNECT_TIMEOUT_MS = 17_000;
  * Gemini CLI 0.61.0 and Qwen Code 0.24.4 do not recover from a restart of the host process by themselves: they keep
  * reading notifications, but show "Disconnected" and send nothing.
  */
-const RECONNECT_HINT = 'To reconnect a CLI that shows "Disconnected", type /ide enable there.';
+const RECONNECT_HINT = 'To reconnect a CLI that shows "Disconnected", type /ide enable in its terminal.';
 
 export interface Clients {
   readonly terminals: Terminals;
@@ -72,7 +72,9 @@ export function createClients({ bridge, sessions, profiles, ...options }: Client
     found: report,
     lost({ name: terminal, cli }) {
       const isSocket = profiles.find(({ name }) => name === cli)?.socket !== undefined;
-      const hint = isSocket ? `To reconnect ${labelOf(cli)}, type /ide there.` : RECONNECT_HINT;
+      const hint = isSocket
+        ? `${labelOf(cli)} has lost its connection. To reconnect, type /ide in its terminal.`
+        : RECONNECT_HINT;
       const tell = () =>
         options.lost({ terminal, types: options.reconnect && !isSocket, isAsked: false, hint });
       const tellIfGone = () => {

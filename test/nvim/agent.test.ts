@@ -217,7 +217,7 @@ t.test(":GeminiGate decides whether a CLI asks before an edit", async (t) => {
   await nvim.command("GeminiGate on cli=qwen");
   await nvim.waitFor(
     async () =>
-      /Usage: :GeminiGate[\s\S]*unknown CLI 'nobody'[\s\S]*Qwen Code cannot be gated/.test(
+      /Usage: :GeminiGate[\s\S]*Unknown CLI 'nobody'[\s\S]*The gate cannot make Qwen Code ask/.test(
         await nvim.messages(),
       ),
     "what is wrong",

@@ -77,7 +77,7 @@ t.test(
       await nvim.command("edit!");
       t.equal(await lines(), "1 2 3");
     }
-    t.notMatch(await nvim.messages(), /E\d+:|caused an error/);
+    t.notMatch(await nvim.messages(), /E\d+:|This error probably comes from/);
   },
 );
 
@@ -132,7 +132,7 @@ t.test(
     await agent.run("rm a.txt");
     await lists(t, "a.txt deleted +0 -4 1");
     await nvim.command("GeminiUndo!");
-    await says(/a\.txt: 1 hunk stays: you have edited it since the agent wrote it \(conflict\)/);
+    await says(/1 hunk in a\.txt was not undone, because you have edited it since/);
     t.equal(read("a.txt"), "1\ntwo, mine\n3\n");
     await lists(t, "a.txt modified +1 -1 1");
     await nvim.waitFor(async () => (await lines()) === "1 two, mine 3", "the buffer to follow");
@@ -157,7 +157,7 @@ t.test(
     mkdirSync(nvim.path("a.txt"));
     await lists(t, "a.txt modified +0 -0 0");
     await nvim.command("GeminiUndo a.txt");
-    await says(/a\.txt cannot be undone: it is not a regular file/);
+    await says(/a\.txt cannot be restored: it is not a regular file/);
     await nvim.command("GeminiKeep a.txt");
     await lists(t);
     rmdirSync(nvim.path("a.txt"));
@@ -179,8 +179,8 @@ t.test("invalid arguments and missing files of change commands are reported", as
   await agent.write("a.txt", "1\ntwo\n");
   await lists(t, "a.txt modified +1 -1 1");
   for (const [command, sentence] of [
-    ["GeminiKeep", /No change here: go to the next one, or see :GeminiChanges/],
-    ["1GeminiUndo", /No change here/],
+    ["GeminiKeep", /No unreviewed changes here: :GeminiChanges lists all changes/],
+    ["1GeminiUndo", /No unreviewed changes here: :GeminiChanges/],
     ["GeminiKeep none.txt", /none\.txt has no unreviewed changes/],
     ["GeminiUndo! all of it", /all of it has no unreviewed changes/],
     ["new | GeminiKeep!", /No unreviewed changes in this file/],
@@ -235,15 +235,15 @@ t.test(
     await say(true, clients.slice(0, 1));
     await told("No unreviewed changes.");
     const others =
-      "Changes by these CLIs are not tracked: gemini-2 (it has no hooks; :GeminiExtension install, then start it again); " +
-      "claude (it has sent no hook; start it by :Gemini cli=claude); llxprt (it has no hooks)";
+      "Changes by these CLIs are not listed: gemini-2 (it does not report its edits; run :GeminiExtension install, then restart it); " +
+      "claude (it does not report its edits; start it with :Gemini cli=claude); llxprt (it cannot report its edits)";
     await say(true, clients);
     await told(`No unreviewed changes. ${others}`);
     await say(false, clients.slice(1));
-    await told(`Changes cannot be tracked yet: no hook of a CLI has reported to Neovim. ${others}`);
+    await told(`No changes are listed, because no CLI has reported its edits to Neovim yet. ${others}`);
     await say(false, []);
     await told(
-      "Changes cannot be tracked yet: no hook of a CLI has reported to Neovim. Run :GeminiExtension install, then start the CLI.",
+      "No changes are listed, because no CLI has reported its edits to Neovim yet. Run :GeminiExtension install, then start the CLI.",
     );
 
     await say(
@@ -321,7 +321,7 @@ t.test(
     await nvim.waitFor(
       async () =>
         (await nvim.messages()).includes(
-          "a.txt has also changed on disk: :e! loads the file, :w! keeps your text.",
+          "a.txt has changed on disk, but you have unsaved changes. :e! discards them, :w! overwrites the file.",
         ),
       "the message",
     );

@@ -108,7 +108,7 @@ t.test(
     await agent.script("AfterTool", { ...COMMAND, tool_response: { llmContent: "ok" } });
     await agent.script("AfterAgent");
     const sentence =
-      /Some changes of gemini may be missing from the list: the bridge was not running when a command began\./;
+      /Some changes by gemini may be missing from :GeminiChanges: the bridge was not running when a command began\./;
     await nvim.waitFor(async () => sentence.test(await nvim.messages()), "the sentence");
     t.strictSame(await changes(), []);
     await nvim.command("GeminiChanges!");

@@ -93,7 +93,7 @@ t.test("changes are marked, listed, kept and undone by hunk", async (t) => {
   await says(bridge, /^gemini-bridge: Kept 1 hunk in a\.txt\.$/m);
   t.equal(String(read("a.txt")), "0\none\n2\n3\n3a\n3b\n4\n6\n");
   await nvim.input("gg:GeminiUndo<CR>");
-  await says(bridge, /No change here/);
+  await says(bridge, /No unreviewed changes here: :GeminiChanges/);
   await nvim.command("let g:tick = b:changedtick | let g:seq = undotree().seq_cur");
   await nvim.lua("vim.keymap.set('n', ']g', '<Plug>(gemini-next-change)')");
   await nvim.lua("vim.keymap.set('n', '[g', '<Plug>(gemini-prev-change)')");
@@ -165,7 +165,7 @@ t.test(
     await nvim.command("cclose");
     await nvim.command("GeminiUndo all");
     await nvim.waitFor(async () => (await changes()).length === 0, "all to be undone");
-    await says(bridge, /^gemini-bridge: Undid 5 hunks in 4 files\. All changes are decided\.$/m);
+    await says(bridge, /^gemini-bridge: Undid 5 hunks in 4 files\. No unreviewed changes are left\.$/m);
     t.ok(read("a.txt").equals(latin1));
     t.ok(read("b.txt").equals(bom));
     t.equal(String(read("gone.txt")), "old\n");
@@ -194,7 +194,7 @@ t.test(
       true,
       false,
     ]);
-    await says(bridge, /gemini deleted src\/gone\.txt\. :GeminiUndo restores it/);
+    await says(bridge, /gemini deleted src\/gone\.txt\. :GeminiUndo restores the file/);
     await nvim.command("GeminiUndo");
     await nvim.waitFor("vim.fn.expand('%:.') == 'src/gone.txt'", "the window to show the file");
     t.equal(String(read("src/gone.txt")), "caf\u00e9\nold\n");
@@ -278,7 +278,7 @@ t.test(
     await nvim.command("w");
     await signs(t, "5-5 !", "the user's edit of the agent's line is a conflict");
     await nvim.command("GeminiUndo!");
-    await says(bridge, /1 hunk stays: you have edited it since the agent wrote it \(conflict\)/);
+    await says(bridge, /1 hunk in \S+ was not undone, because you have edited it since/);
     await nvim.command("GeminiKeep!");
     await signs(t, "", "which can be kept");
     t.equal(String(read("a.txt")), "mine\n1\n2\n3\nfours\n");

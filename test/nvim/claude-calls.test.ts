@@ -27,7 +27,7 @@ t.test("a later proposal with the same tab name replaces the earlier proposal", 
   const third = client.openDiff(nvim.path("b.txt"), "3\n", "tab");
   t.same(await second, ["DIFF_REJECTED", "tab"]);
   await nvim.waitFor(`${SHOWN} == 'b.txt 3'`, "the review of another file");
-  t.match(await nvim.messages(), /Your edits are kept/);
+  t.match(await nvim.messages(), /Open your edits with/);
   await nvim.command("GeminiAccept");
   t.same(await third, ["FILE_SAVED", "3\n"]);
 });
@@ -59,8 +59,8 @@ t.test("a cancelled call closes its review and keeps the user's edits", async (t
   client.send({ method: "notifications/cancelled", params: { requestId: "cancelled" } });
   await nvim.waitFor("#require('gemini-bridge').diffs() == 0", "the end of the review");
   const messages = await nvim.messages();
-  t.match(messages, /Claude Code has cancelled its edit: the review of a\.txt was closed/);
-  t.match(messages, /Your edits are kept/);
+  t.match(messages, /Claude Code has cancelled its edit, so that the review of a\.txt was closed/);
+  t.match(messages, /Open your edits with/);
   const next = client.openDiff(path, "2\n", "tab");
   await nvim.waitFor(`${SHOWN} == 'a.txt 2'`, "the next review");
   await nvim.command("GeminiAccept");

@@ -138,7 +138,10 @@ t.test("accepting an unchanged text counts as a rejection, and a message says so
   await nvim.command("GeminiAccept");
   t.same(await answer, ["DIFF_REJECTED", "tab"]);
   await nvim.waitFor(
-    async () => /Claude Code treats the accepted text of a.txt as a rejection/.test(await nvim.messages()),
+    async () =>
+      /Claude Code treats this as a rejection: the text that you accepted for a\.txt equals the file/.test(
+        await nvim.messages(),
+      ),
     "the message",
   );
 });
@@ -154,7 +157,7 @@ t.test("an answer in Claude Code's terminal closes the review and keeps the user
   t.same(await client.call("close_tab", { tab_name: "first" }), ["TAB_CLOSED"]);
   t.same(await first, ["DIFF_REJECTED", "first"], "an answer that the CLI ignores");
   await nvim.waitFor("#require('gemini-bridge').diffs() == 0", "the end of the review");
-  t.match(await nvim.messages(), /Your edits are kept/);
+  t.match(await nvim.messages(), /Open your edits with/);
 
   const open = ["b", "c"].map((name) => client.openDiff(nvim.path(name), "new\n", name));
   await nvim.waitFor("#require('gemini-bridge').diffs() == 2", "two reviews");
@@ -171,7 +174,8 @@ t.test("a path that cannot be reviewed is refused, so that the CLI asks in its t
   const client = await SocketClient.connect(t, lockOf(bridge));
   t.match(await client.openDiff(bridge.nvim.dirs.workspace, "x"), ["error", /is a directory/]);
   const warning =
-    "Claude Code asks in its terminal, because its change to workspace cannot be shown: is a directory";
+    `Neovim cannot show a change of Claude Code to workspace (${bridge.nvim.dirs.workspace} is a directory). ` +
+    "Answer in the terminal of the CLI.";
   await bridge.nvim.waitFor(async () => (await bridge.nvim.messages()).includes(warning), "the warning");
   t.match(await client.openDiff("a.txt", "x"), ["error", /must be absolute/]);
   t.match(await client.call("openDiff", {}), ["error", /./]);
@@ -329,7 +333,7 @@ t.test(
     );
     await bridge.nextHost(host);
     await nvim.waitFor("#require('gemini-bridge').diffs() == 0", "the end of the review");
-    t.match(await nvim.messages(), /Your edits are kept/);
+    t.match(await nvim.messages(), /Open your edits with/);
     t.same(lockOf(bridge), { ...lock });
     const again = await SocketClient.connect(t, lock);
     const next = again.openDiff(nvim.path("a.txt"), "2\n");

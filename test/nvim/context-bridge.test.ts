@@ -30,7 +30,7 @@ t.test("the status line and :GeminiStatus show what is shared and what is not", 
   await says("connected");
   await nvim.command("GeminiShare off");
   await says("connected, paused");
-  await shows(/nothing: paused/);
+  await shows(/nothing, because sharing is paused/);
   await client.waitForNotification(
     "ide/contextUpdate",
     ({ workspaceState }) => workspaceState?.openFiles?.length === 0,

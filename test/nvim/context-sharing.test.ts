@@ -72,7 +72,10 @@ t.test(":GeminiShare off pauses sharing, and on resumes it", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"] });
   const { nvim } = host;
   await nvim.command("GeminiShare off");
-  t.match(await nvim.messages(), "Sharing is paused: CLIs and models get no data until :GeminiShare on.");
+  t.match(
+    await nvim.messages(),
+    "Sharing is paused: CLIs and models get no data from Neovim until you run :GeminiShare on.",
+  );
   await host.until(
     t,
     () => host.contexts.at(-1)?.value,
@@ -92,7 +95,7 @@ t.test(":GeminiShare off pauses sharing, and on resumes it", async (t) => {
   });
   t.equal(await nvim.lua("return require('gemini-bridge').shared().paused"), true);
   await nvim.command("GeminiShare on");
-  t.match(await nvim.messages(), "Sharing is on.");
+  t.match(await nvim.messages(), "Sharing is on: CLIs and models get data from Neovim again.");
   await host.until(t, () => host.paths(), ["a.txt", "sub/seen.txt"], "resumed, with what happened meanwhile");
   await nvim.command("silent! GeminiShare perhaps");
   t.match(await nvim.messages(), "Usage: :GeminiShare on|off");

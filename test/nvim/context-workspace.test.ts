@@ -103,7 +103,7 @@ t.test("a directory that cannot be listed is reported once and adds no empty pat
   await nvim.lua("vim.fn.chdir(...)", nvim.path("a:b"));
   await nvim.waitFor(() => bridge.file().content.workspacePath === "", "the file");
   const said = async () =>
-    (await nvim.messages()).split("\n").filter((line) => line.includes("cannot find this Neovim from"));
+    (await nvim.messages()).split("\n").filter((line) => line.includes("Gemini CLI in"));
   await nvim.waitFor(async () => (await said()).length > 0, "the message");
   await follows(bridge, "cd ..", ["."]);
   await nvim.lua("vim.fn.chdir(...)", nvim.path("a:b"));

@@ -35,7 +35,7 @@ t.test("a killed host is restarted with the same port and tokens, and everything
   t.same(await client.waitForNotification("ide/diffAccepted"), { filePath: path, content: "two\n" });
   t.equal(client.received["ide/diffAccepted"].length, 1);
   const messages = await nvim.messages();
-  t.equal(messages.match(/ended unexpectedly/g)?.length, 1, "the user is told once");
+  t.equal(messages.match(/has crashed/g)?.length, 1, "the user is told once");
   t.notMatch(messages, CHANNEL_ERRORS);
 });
 
@@ -140,10 +140,10 @@ t.test(
     await nvim.waitFor(async () => (await bridge.status()).clients.length === 0, "the break to be seen");
     await nvim.command(`GeminiAccept ${nvim.path("a.txt")}`);
     await nvim.waitFor(async () => (await bridge.status()).diffs.length === 0, "the other review to close");
-    const found = /is kept: :edit (\S+)/;
+    const found = /Open the accepted text of \S+ with :edit (\S+)/;
     await nvim.waitFor(async () => found.test(await nvim.messages()), "the notice");
     const messages = await nvim.messages();
-    t.match(messages, "The text of a.txt that you accepted");
+    t.match(messages, "Open the accepted text of a.txt");
     await nvim.command(`edit ${found.exec(messages)?.[1]} | write ${nvim.path("kept.txt")}`);
     t.equal(readFileSync(nvim.path("kept.txt"), "utf8"), "kept\r\ntext", "byte for byte");
   },
@@ -156,7 +156,7 @@ t.test("stopping the bridge reports undelivered decisions", async (t) => {
   await client.openDiff(nvim.path("a.txt"), "kept\n");
   await bridge.crash("GeminiAccept", "GeminiStop");
   await bridge.is("stopped");
-  t.match(await nvim.messages(), /a\.txt that you accepted is kept: :edit gemini:/);
+  t.match(await nvim.messages(), /Open the accepted text of a\.txt with :edit gemini:/);
   t.same(await nvim.lua("return require('gemini-bridge.review.records').decided()"), []);
 });
 
@@ -168,7 +168,7 @@ t.test("the message about a crash causes no press-enter prompt", async (t) => {
   process.kill(host, "SIGKILL");
   await bridge.nextHost(host);
   t.same(await nvim.nvim.mode, { mode: "n", blocking: false });
-  t.match(await nvim.messages(), /ended unexpectedly/);
+  t.match(await nvim.messages(), /has crashed/);
 });
 
 t.test("uncaught errors and exhausted memory are handled like other crashes", async (t) => {
@@ -221,8 +221,8 @@ t.test("a host that keeps crashing is given up after five restarts, and can be s
   process.kill(await bridge.host(), "SIGKILL");
   await bridge.is("stopped", 15_000);
   const messages = await nvim.messages();
-  t.equal(messages.match(/ended unexpectedly/g)?.length, 1);
-  t.equal(messages.match(/keeps failing/g)?.length, 1);
+  t.equal(messages.match(/has crashed \(/g)?.length, 1);
+  t.equal(messages.match(/has crashed repeatedly/g)?.length, 1);
   t.notOk(existsSync(path));
   t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_SERVER_PORT"), null);
   await nvim.lua("require('gemini-bridge').setup({})");

@@ -69,7 +69,7 @@ async function hostRuns(nvim: Nvim): Promise<void> {
  */
 async function endReview({ reviewer, nvim, id }: Awaited<ReturnType<typeof start>>): Promise<string> {
   await reviewer.close(id, "disconnected");
-  const named = /Your edits are kept: (:edit \S+)/;
+  const named = /Open your edits with (:edit \S+)/;
   await nvim.waitFor(async () => named.test(await nvim.messages()), "the message");
   return named.exec(await nvim.messages())?.[1] ?? "";
 }
@@ -151,7 +151,7 @@ t.test("texts that an earlier Neovim has saved can be restored for a week", asyn
   await hostRuns(nvim);
   await nvim.waitFor(
     async () =>
-      /Your edited proposals of an earlier session are kept: :edit gemini:\/\/kept\/4\/a\.txt$/m.test(
+      /Your edits of proposals from an earlier session were saved\. Open them with :edit gemini:\/\/kept\/4\/a\.txt$/m.test(
         await nvim.messages(),
       ),
     "the message",
@@ -162,7 +162,10 @@ t.test("texts that an earlier Neovim has saved can be restored for a week", asyn
   t.same(await nvim.lua(`return ${lines}`), ["deleted"]);
   await nvim.input(":edit gemini://kept/2/old.txt<CR>");
   await nvim.waitFor(
-    async () => /This text was deleted: texts are kept for a week/.test(await nvim.messages()),
+    async () =>
+      /The text of this buffer no longer exists: saved texts are deleted after a week/.test(
+        await nvim.messages(),
+      ),
     "the refusal",
   );
 });
@@ -241,7 +244,7 @@ for (const end of ["SIGKILL", ":noautocmd qall!", ":set eventignore=all | qall!"
     const next = await startNvim(t, { after: nvim });
     await hostRuns(next);
     const message =
-      /Your edited proposals of an earlier session are kept: :edit gemini:\/\/kept\/1\/a\.txt$/m;
+      /Your edits of proposals from an earlier session were saved\. Open them with :edit gemini:\/\/kept\/1\/a\.txt$/m;
     await next.waitFor(async () => message.test(await next.messages()), "the message");
     await next.input(":edit gemini://kept/1/a.txt<CR>");
     t.same(await next.lua(`return ${lines}`), ["twomine"]);

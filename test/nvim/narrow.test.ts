@@ -87,7 +87,7 @@ for (const { columns, set } of screens) {
     const separated = nvim.path(`${LONG}/with:colon`);
     mkdirSync(separated);
     await nvim.command(`cd ${separated}`);
-    await isFree("a directory that cannot be listed", /cannot find this Neovim from/);
+    await isFree("a directory that cannot be listed", /Gemini CLI in/);
 
     const client = await bridge.client();
     await client.openDiff(nvim.path(LONG, "a.txt"), "A\n");
@@ -95,11 +95,11 @@ for (const { columns, set } of screens) {
     await isFree("proposals", /b\.txt/);
     await client.close();
     await nvim.waitFor("#require('gemini-bridge').diffs() == 0", "the reviews to close");
-    await isFree("reviews that close", /is gone/);
+    await isFree("reviews that close", /has disconnected/);
 
     const host = await bridge.host();
     process.kill(host, "SIGKILL");
-    await isFree("a host that dies", /ended unexpectedly/);
+    await isFree("a host that dies", /has crashed/);
     await bridge.nextHost(host);
     await nvim.input(":GeminiStop<CR>");
     await isFree("a stop", /has stopped/);

@@ -19,5 +19,5 @@ t.test("context, a review and a stop work on the Node that runs the tests", asyn
   process.kill(host, "SIGTERM");
   await bridge.nextHost(host);
   // If a V8 flag were unknown, V8 would report the flag, and the message would contain this report as the reason.
-  t.match(await nvim.messages(), /bridge ended unexpectedly \(exit code 0\); restarting/);
+  t.match(await nvim.messages(), /bridge has crashed \(exit code 0\) and is being restarted/);
 });

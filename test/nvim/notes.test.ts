@@ -57,7 +57,7 @@ t.test(
     await first.command("edit .env");
     await first.input("gn");
     await first.waitFor(
-      async () => /This file is not shared with CLIs/.test(await first.messages()),
+      async () => /This file cannot have notes/.test(await first.messages()),
       "the refusal",
     );
     await first.command("qa!").catch(() => {});

@@ -108,9 +108,9 @@ t.test("files that match changes.generated are folded, and decided as a group", 
   await page.changed(2);
   t.equal(await nvim.lua("return vim.fn.line('.')"), 3, "the cursor is on the group");
   await nvim.input("]h");
-  await page.says(/Only a closed group, such as generated files, has undecided changes/);
+  await page.says(/Only a closed group in the tree still has unreviewed changes/);
   await nvim.input("X");
-  await page.says(/Undid 2 hunks in 2 files\. All changes are decided\./);
+  await page.says(/Undid 2 hunks in 2 files\. No unreviewed changes are left\./);
   t.same([read("vendor/x.c"), read("y.gen.ts")], ["x\n", "y\n"]);
   t.ok(existsSync(nvim.path("package-lock.json")));
 });
@@ -152,12 +152,12 @@ t.test(
     t.equal(await agent.prompt("go on"), "", "only once");
     await nvim.command("GeminiStatus");
     await nvim.waitFor(
-      async () => String(await nvim.lua("return vim.fn.getline(vim.fn.search('Agent told'))")).endsWith(text),
+      async () => String(await nvim.lua("return vim.fn.getline(vim.fn.search('Told agent'))")).endsWith(text),
       "the text",
     );
     t.match(
-      await nvim.lua("return vim.fn.getline(vim.fn.search('Agent told'))"),
-      /^Agent told +gemini, .* ago: The user undid/,
+      await nvim.lua("return vim.fn.getline(vim.fn.search('Told agent'))"),
+      /^Told agent +gemini, .* ago: The user undid/,
     );
   },
 );

@@ -66,7 +66,7 @@ t.test(
     const { nvim, bridge } = page;
     const agent = new HookedAgent(bridge, "of the client", process.pid);
     const client = await bridge.client();
-    const advice = async () => (await nvim.messages()).match(/Many proposals\?/g)?.length ?? 0;
+    const advice = async () => (await nvim.messages()).match(/Tip: Shift\+Tab in the CLI/g)?.length ?? 0;
     const propose = async (from: number, to: number) => {
       for (let index = from; index <= to; index += 1)
         await client.openDiff(nvim.path(`f${index}.txt`), "new\n");

@@ -68,7 +68,7 @@ t.test(
     await page.is(t, "*page:8", "c.txt:1");
     await nvim.waitFor(() => !existsSync(nvim.path("new.txt")), "the new file to go");
     await nvim.input("s");
-    await page.says(/All changes are decided/);
+    await page.says(/No unreviewed changes are left/);
     await page.changed(0);
     t.equal(read("src/b.txt"), text.replace("3\n", "three\n"));
     t.equal(read("gone.txt"), "old\n");
@@ -78,7 +78,7 @@ t.test(
     await page.changed(1);
     await nvim.input("u");
     await nvim.waitFor(() => existsSync(nvim.path("new.txt")), "the new file to be back");
-    await page.says(/Reverted: undid 1 hunk in new\.txt/);
+    await page.says(/Restored and unreviewed again: 1 hunk in new\.txt/);
     t.equal(read("new.txt"), "new\n");
     await nvim.input("q");
     await page.is(t, "*a.txt:1");
@@ -154,7 +154,7 @@ t.test("if only one file has changed, the review page focuses that file", async 
   await page.says(/Undid 1 hunk/);
   await nvim.waitFor("vim.fn.getline(3) == '3'", "the undone line");
   await nvim.input("u");
-  await page.says(/Reverted: undid 1 hunk/);
+  await page.says(/Restored and unreviewed again: 1 hunk/);
   await nvim.waitFor("vim.fn.getline(3) == 'three'", "the decision to be reverted");
   t.equal(read("b.txt"), changed);
   t.equal(await nvim.lua("return vim.bo.modified"), false);
@@ -199,7 +199,7 @@ t.test("undoing a turn asks for confirmation, and can be reverted", async (t) =>
     choose(vim.g.answer and items[vim.g.answer])
   end`);
   await nvim.input(":GeminiUndo turn<CR>");
-  t.equal(await nvim.lua("return vim.g.asked"), "Undo 12 files? gemini-bridge");
+  t.equal(await nvim.lua("return vim.g.asked"), "Undo the changes in 12 files? gemini-bridge");
   await nvim.command("let g:answer = 1");
   await nvim.input(":GeminiUndo turn<CR>");
   await page.says(/Undid 12 hunks in 12 files/);
@@ -249,7 +249,7 @@ t.test("generated files are folded, and large files are loaded on request", asyn
   await page.is(t, "*page:3", ":1");
   t.match(
     await nvim.lua("return vim.fn.getbufline(vim.fn.winbufnr(2), 1)[1]"),
-    /^big\.txt has 1\.1 MB\. Press Enter again to load it\.$/,
+    /^big\.txt is large \(1\.1 MB\)\. Press Enter again to load it\.$/,
   );
   t.equal(await nvim.lua("return vim.fn.bufnr('big.txt')"), -1);
   await nvim.input("<CR>");
@@ -369,7 +369,7 @@ t.test(
     renameSync(nvim.path("draft"), nvim.path("b.txt"));
     await nvim.input("j");
     await nvim.input("X");
-    await page.says(/b\.txt: 1 hunk stays: you have edited it since/);
+    await page.says(/1 hunk in b\.txt was not undone, because you have edited it since/);
     await nvim.waitFor(async () => (await page.tree())[2]?.startsWith(" ! b.txt") === true, "the conflict");
     t.equal(read("b.txt"), text.replace("3\n", "THREE\n"));
   },

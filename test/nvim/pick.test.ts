@@ -124,7 +124,7 @@ t.test("an unknown list, an unknown picker, and a disabled picker of snacks.nvim
     "'changes', { picker = 'x' }",
     /Unknown picker 'x'\. Known: auto, snacks, telescope, fzf, select\./,
   );
-  await picks("'changes', { picker = 'telescope' }", /telescope is not installed\./);
+  await picks("'changes', { picker = 'telescope' }", /telescope is not installed: install it/);
   await nvim.lua("require('snacks').config.picker.enabled = nil require('snacks').picker = nil");
   await nvim.lua("require('gemini-bridge').pick('changes')");
   t.equal(await nvim.lua("return #_G.rows"), 1, "fzf-lua is used");

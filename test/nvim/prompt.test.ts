@@ -57,9 +57,12 @@ t.test("the draft of a prompt is kept until the prompt is sent", async (t) => {
     await nvim.input("ofrom an autocommand<Esc>");
     await nvim.lua("vim.keymap.set('n', 'S', function() vim.cmd.write() end)");
     await nvim.input("S");
-    t.match(await nvim.messages(), /This key does not send the prompt: use :w/);
+    t.match(
+      await nvim.messages(),
+      /The prompt was not sent, because a mapping wrote the buffer: type :w to send it/,
+    );
     await nvim.input(":1write!<CR>");
-    t.match(await nvim.messages(), /A prompt is sent as a whole/);
+    t.match(await nvim.messages(), /Only the whole prompt can be sent/);
     await nvim.input(":write copy.md<CR>");
     t.match(readFileSync(nvim.path("copy.md"), "utf8"), /^@a\.txt \(line 2\) why\?\n/);
     t.same(await text(nvim), ["@a.txt (line 2) why?", "@a.txt (line 1)", "from an autocommand"]);

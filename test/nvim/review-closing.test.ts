@@ -84,7 +84,7 @@ t.test("the message about a review that stays pending says how to show it again"
   await reviewer.outcomes();
   await nvim.waitFor(
     async () =>
-      /The proposal for a\.txt is still pending: :GeminiReview shows it again\./.test(
+      /The proposal for a\.txt was closed but not rejected: :GeminiReview shows it again\./.test(
         (await nvim.messages()).replaceAll("\n", " "),
       ),
     "the message",

@@ -283,7 +283,7 @@ t.test("if the CLI closes the focused review, the focus returns to its window in
   t.match({ ...before, mode: "nt" }, layout);
   t.match(
     await reviewer.nvim.messages(),
-    /has ended\. Your edits are kept: :edit gemini:\/\/kept\/1\/a\.txt$/m,
+    /has ended\. Open your edits with :edit gemini:\/\/kept\/1\/a\.txt$/m,
   );
   t.same(
     await reviewer.nvim.lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('gemini://kept'), 0, -1, true)"),

@@ -35,14 +35,14 @@ t.test("undo without a kept or dropped hunk changes nothing and shows a message"
   const { nvim } = await start(t, "one\ntwo\n", "one\n2\n");
   await nvim.input("Gomine<Esc>\\u");
   t.equal(await nvim.lua(TEXT), "one\n2\nmine\n");
-  t.match(await nvim.messages(), /No kept or dropped hunk to undo/);
+  t.match(await nvim.messages(), /There is no kept or dropped hunk to undo/);
 });
 
 t.test("undo of a hunk that the user has edited is refused with a message", async (t) => {
   const { nvim } = await start(t, "one\ntwo\nthree\n", "one\n2\nthree\n");
   await nvim.input("2G\\d2GAmine<Esc>\\u");
   t.equal(await nvim.lua(TEXT), "one\ntwomine\nthree\n");
-  t.match(await nvim.messages(), /was edited afterwards\./);
+  t.match(await nvim.messages(), /You have edited this hunk since you kept or dropped it\./);
 });
 
 t.test("hunks at the first and last line, and hunks in an empty text, can be dropped", async (t) => {

@@ -131,7 +131,7 @@ t.test("with write_accepts = false, :w in a proposal is refused", async (t) => {
       await reviewer.nvim.input(keys);
       t.same(await reviewer.outcomes(), [], keys);
       t.equal((await reviewer.proposals()).length, 1);
-      t.match(await reviewer.nvim.messages(), /Writing does not accept/);
+      t.match(await reviewer.nvim.messages(), /:w does not accept a proposal/);
       await reviewer.nvim.input(":GeminiAccept<CR>");
       t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content } });
     }
@@ -171,7 +171,7 @@ t.test("closeDiff returns the text of the proposal, only once", async (t) => {
     t.same(await reviewer.outcomes(), []);
     await t.rejects(reviewer.close(id), { message: "this review is closed already" });
     const messages = await reviewer.nvim.messages();
-    t.equal(/Gemini CLI is gone/.test(messages), reason === "disconnected");
+    t.equal(/Gemini CLI has disconnected/.test(messages), reason === "disconnected");
   }
 });
 

@@ -151,12 +151,15 @@ t.test("a new proposal for the same file replaces the text of the review", async
   });
   t.same(await nvim.lua("return vim.api.nvim_list_wins()"), windows);
   t.same(await nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)"), ["second"]);
-  t.match(await nvim.messages(), /has proposed another text for a\.txt\. Undo restores your text\./);
+  t.match(await nvim.messages(), /has replaced its proposal for a\.txt\. Undo \(u\) restores your text\./);
   await nvim.input("u");
   t.same(await nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)"), ["firstedited"]);
   await nvim.input("<C-r>:w<CR>");
   t.same(await reviewer.outcomes(), [], "a text that the user has not read is not accepted");
-  t.match(await nvim.messages(), /The proposal for a\.txt was replaced: check it, then accept again/);
+  t.match(
+    await nvim.messages(),
+    /The CLI has replaced the proposal for a\.txt: check the new text, then accept again/,
+  );
   await nvim.input(":w<CR>");
   t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: "second\r\n" } });
 });
@@ -184,7 +187,7 @@ t.test(
     await reviewer.show({ id, filePath: path("a.txt"), newContent: "second\n", client: "x", label: "x" });
     await nvim.input("<Esc>");
     await reviewer.close(id);
-    await nvim.waitFor(async () => /Your edits are kept/.test(await nvim.messages()), "the message");
+    await nvim.waitFor(async () => /Open your edits with/.test(await nvim.messages()), "the message");
     const command = /:edit \S+/.exec(await nvim.messages())?.[0];
     await nvim.input(`${command}<CR>`);
     t.same(await nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)"), ["firstedited"]);
@@ -198,7 +201,7 @@ t.test("when a CLI disconnects, only its reviews close", async (t) => {
   await reviewer.close(gone, "disconnected");
   await reviewer.outcomes();
   t.same(await nvim.lua(SHOWN), ["b.txt"]);
-  t.match(await nvim.messages(), /Gemini CLI is gone: the review of a\.txt was closed/);
+  t.match(await nvim.messages(), /Gemini CLI has disconnected, so that the review of a\.txt was closed/);
 });
 
 t.test("openDiff succeeds while no window can be opened, and the review is shown later", async (t) => {

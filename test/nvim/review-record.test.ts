@@ -115,7 +115,7 @@ t.test(
       "#require('gemini-bridge.review.records').decided() == 0",
       "the decision to be settled",
     );
-    t.match(await nvim.messages(), /a\.txt that you accepted is kept: :edit gemini:\/\/kept\/1\/a\.txt/);
+    t.match(await nvim.messages(), /Open the accepted text of a\.txt with :edit gemini:\/\/kept\/1\/a\.txt/);
     await nvim.waitFor("#require('gemini-bridge.bridge.memory').get().diffs == 0", "the records to go");
 
     // Later reports about an ended review are ignored.

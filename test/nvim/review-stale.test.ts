@@ -61,7 +61,7 @@ for (const args of [["a.txt"], ["b.txt"]]) {
     t.notMatch(await nvim.lua(`return ${WINBAR}`), /stale/);
     write(path, "one\ntwo\nthree\nfour\n");
     await isStale(true);
-    t.match(await nvim.messages(), /a\.txt has changed: the proposal is stale/);
+    t.match(await nvim.messages(), /a\.txt has changed since the proposal was made: compare again/);
     await nvim.waitFor(`${WINBAR}:find('2 hunks', 1, true)`, "it to be compared with the file as it is now");
     write(path, FILES["a.txt"]);
     await isStale(false);

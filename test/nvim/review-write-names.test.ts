@@ -41,12 +41,20 @@ for (const [keys, map, content] of ACCEPTS) {
 
 /** Keys that write something else, with the resulting message. The edit in the proposal stays unsaved. */
 const REFUSED: [keys: string, says: RegExp, map?: string][] = [
-  [":1,2w!<CR>", /accepted as a whole/],
-  [":2w! %<CR>", /accepted as a whole/],
-  [":saveas! copy.txt<CR>", /This buffer keeps its name: :w accepts the proposal/],
-  [":file other.txt<CR>", /This buffer keeps its name: :w accepts the proposal/],
-  ["<C-s>", /does not accept/, `vim.keymap.set('n', '<C-s>', function() vim.cmd('silent! write') end)`],
-  ["<C-s>", /does not accept/, `vim.keymap.set('n', '<C-s>', '<Cmd>lua vim.cmd.write()<CR>')`],
+  [":1,2w!<CR>", /Only the whole proposal can be accepted/],
+  [":2w! %<CR>", /Only the whole proposal can be accepted/],
+  [":saveas! copy.txt<CR>", /The name of this buffer cannot be changed: :w accepts the proposal/],
+  [":file other.txt<CR>", /The name of this buffer cannot be changed: :w accepts the proposal/],
+  [
+    "<C-s>",
+    /was not accepted, because a mapping wrote the buffer/,
+    `vim.keymap.set('n', '<C-s>', function() vim.cmd('silent! write') end)`,
+  ],
+  [
+    "<C-s>",
+    /was not accepted, because a mapping wrote the buffer/,
+    `vim.keymap.set('n', '<C-s>', '<Cmd>lua vim.cmd.write()<CR>')`,
+  ],
   [":wall<CR>", /./],
   [":silent! wall<CR>", /./],
 ];

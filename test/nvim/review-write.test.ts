@@ -57,7 +57,10 @@ t.test(
     await reviewer.nvim.lua("vim.bo.modified = true");
     await reviewer.nvim.input("<C-s>");
     t.same(await reviewer.outcomes(), []);
-    t.match(await reviewer.nvim.messages(), /This key does not accept the proposal: use :w\./);
+    t.match(
+      await reviewer.nvim.messages(),
+      /The proposal was not accepted, because a mapping wrote the buffer: type :w to accept it\./,
+    );
     await reviewer.nvim.input(":w<CR>");
     t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content } });
   },

@@ -28,7 +28,7 @@ t.test(":GeminiAdd expands names of files", async (t) => {
   await nvim.input(":GeminiAdd *.py<CR>");
   t.match(await nvim.messages(), /No file matches \*\.py/);
   await nvim.input(":enew<CR>:GeminiAdd %<CR>");
-  t.match(await nvim.messages(), /There is no file for %/);
+  t.match(await nvim.messages(), /There is no file name to substitute for %/);
   t.equal(received(nvim), before);
 });
 
@@ -63,7 +63,7 @@ t.test(":GeminiAdd refuses too many files", async (t) => {
   const names = Array.from({ length: 101 }, (_, index) => [`many/${index}`, ""] as const);
   const nvim = await start(t, "", { files: Object.fromEntries(names) });
   await nvim.input(":GeminiAdd many/*<CR>");
-  t.match(await nvim.messages(), /101 files match; at most 100 can be sent/);
+  t.match(await nvim.messages(), /101 files match, but at most 100 can be sent/);
 });
 
 const snacks = process.env["SNACKS_NVIM"];

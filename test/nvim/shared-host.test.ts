@@ -104,7 +104,7 @@ t.test(
     await nvim.input("ihello<Esc>");
     const messages = await nvim.messages();
     t.match(messages, /standard Node host has ended; restart Neovim, or set host = 'private'/);
-    t.match(messages, /a\.txt that you accepted is kept: :edit gemini:/);
+    t.match(messages, /Open the accepted text of a\.txt with :edit gemini:/);
     t.notMatch(messages, /E475|E5108|stack traceback/);
   },
 );

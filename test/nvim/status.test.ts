@@ -84,7 +84,7 @@ t.test("the view of :GeminiStatus is updated", async (t) => {
     args: ["b.txt", "a.txt"],
   });
   await nvim.command("GeminiStatus");
-  await viewShows(nvim, /^State +stopped, start with :GeminiStart\n[\s\S]*^Log +\S+gemini-bridge\.log$/m);
+  await viewShows(nvim, /^State +stopped, :GeminiStart starts it\n[\s\S]*^Log +\S+gemini-bridge\.log$/m);
   t.equal(await nvim.lua("return vim.bo.modifiable"), false);
   await startBridge(nvim);
   await viewShows(nvim, /^State +running on port \d+, process \d+$/m);
@@ -92,12 +92,12 @@ t.test("the view of :GeminiStatus is updated", async (t) => {
   await viewShows(nvim, /^Discovery +\S+gemini-ide-server-\d+-\d+\.json$/m);
   await viewShows(nvim, /^Clients +none yet/m);
   const client = await connect(t, nvim);
-  await viewShows(nvim, /^Clients +a-cli 0\.61\.0, connected for \d+ s, no hook received yet$/m);
+  await viewShows(nvim, /^Clients +a-cli 0\.61\.0, connected for \d+ s, has not reported its edits yet$/m);
   await viewShows(nvim, /^Shared +b\.txt$/m);
   await client.openDiff(nvim.path("a.txt"), "b\n");
   await viewShows(nvim, /^Reviews +a\.txt, from a-cli/m);
   await nvim.command("GeminiShare off");
-  await viewShows(nvim, /^Shared +nothing: paused, resume with :GeminiShare on$/m);
+  await viewShows(nvim, /^Shared +nothing, because sharing is paused; :GeminiShare on resumes sharing$/m);
   const windows = await nvim.lua("return #vim.api.nvim_list_wins()");
   await nvim.command("GeminiStatus");
   t.equal(await nvim.lua("return #vim.api.nvim_list_wins()"), windows, "there is one view");
@@ -128,8 +128,8 @@ t.test(":GeminiStatus shows to which of several Neovims a CLI outside Neovim con
   for (const nvim of [first, second]) {
     await nvim.command("GeminiStatus");
     const expected =
-      (await own(nvim)) === winner ? "connects to this one." : `connects to process ${winner}.`;
-    const says = `Editors     2 editors are open here; a CLI in another terminal ${expected}`;
+      (await own(nvim)) === winner ? "connects to this Neovim." : `connects to process ${winner}.`;
+    const says = `Editors     2 editors have this directory open. A CLI in another terminal ${expected}`;
     await t.resolves(viewShows(nvim, new RegExp(`^${says.replace(".", "\\.")}$`, "m")), says);
   }
 });
@@ -144,7 +144,7 @@ t.test(":GeminiEnv connects a CLI in another shell to this Neovim", async (t) =>
   const printed = await nvim.lua("return vim.fn.execute('GeminiEnv')");
   const copied = String(await nvim.lua("return vim.fn.getreg('\"')"));
   t.match(printed, copied, "what is printed is copied");
-  t.match(printed, /\n# Copied to .*: run it in the shell, then start the CLI there\.$/);
+  t.match(printed, /\n# These lines were copied to .*: run them in a shell, then start the CLI there\.$/);
   const script = `${copied}\nexec '${process.execPath}' -p 'JSON.stringify(process.env)'`;
   const got = Environment.parse(
     JSON.parse(execFileSync("env", ["-i", "sh", "-c", script], { encoding: "utf8" })),
@@ -180,7 +180,7 @@ t.test(":GeminiLog opens the log, even if its path contains special characters",
     env: { XDG_STATE_HOME: "" },
   });
   await nvim.input(":GeminiLog<CR>");
-  t.match(await nvim.messages(), /There is no log yet/);
+  t.match(await nvim.messages(), /There is no log file yet/);
   await startBridge(nvim);
   // The host writes the first line just after the bridge has reported that it runs.
   const logged = `table.concat(vim.fn.readfile(require("gemini-bridge.host.boot").log_file())):find("listening", 1, true)`;

@@ -109,7 +109,10 @@ t.test("tools for the model edit files in the editor", async (t) => {
     t.match(await text("apply_code_action", { id }), "main.js: 1 edit");
     t.equal(onDisk("main.js"), FILES["main.js"].replace("BAD", "GOOD"));
     t.notOk(existsSync(nvim.path("ran")), "the command of an action is not run");
-    t.match(await refusal("apply_code_action", { id }), "has changed meanwhile: request the edits again");
+    t.match(
+      await refusal("apply_code_action", { id }),
+      "has changed since the edits were computed: request the edits again",
+    );
     t.match(await refusal("apply_code_action", { id: id + 1 }), "There is no code action");
     await undoAll();
   });
@@ -139,7 +142,7 @@ t.test("tools for the model edit files in the editor", async (t) => {
     writeFileSync(nvim.path("many2.js"), uses("fresh", 20_000));
     await text("diagnostics", { path: "many2.js", settle: true });
     const again = { ...many, symbol: "fresh", new_name: "stale" };
-    t.match(await refusal("rename", again), "test proposes 20600 edits; the limit is 20000");
+    t.match(await refusal("rename", again), "test proposes 20600 edits, more than the limit of 20000");
     t.equal(onDisk("many1.js"), uses("fresh", 600), "nothing of it was done");
     await nvim.command("GeminiKeep! all");
     await nvim.waitFor(async () => (await changes()).length === 0, "everything to be kept");
@@ -186,7 +189,7 @@ t.test("an edit for an earlier version of the text is refused", async (t) => {
     const answer = refusal("rename", rename);
     await asked();
     await nvim.input(`:buffer ${name}<CR>ggO// mine<Esc>:write<CR>`);
-    t.match(await answer, `${name} has changed meanwhile: request the edits again`);
+    t.match(await answer, `${name} has changed since the edits were computed: request the edits again`);
     t.equal(onDisk(name), `// mine${name === "main.js" ? "\r" : ""}\n${FILES[name as "main.js"]}`);
     t.equal(onDisk("other.js"), FILES["other.js"], "no other file was changed");
     await nvim.input(":1delete<CR>:write<CR>");
@@ -196,7 +199,7 @@ t.test("an edit for an earlier version of the text is refused", async (t) => {
   const answer = refusal("format", { path: "greet.js" });
   await asked();
   await nvim.input(":buffer greet.js<CR>ggO// mine<Esc>:write<CR>");
-  t.match(await answer, "greet.js has changed meanwhile: request the edits again");
+  t.match(await answer, "greet.js has changed since the edits were computed: request the edits again");
 
   const third = refusal("rename", rename);
   await asked();
@@ -204,7 +207,7 @@ t.test("an edit for an earlier version of the text is refused", async (t) => {
   await nvim.input(":buffer main.js<CR>:write<CR>");
   t.match(
     await third,
-    "other.js has changed meanwhile: request the edits again",
+    "other.js has changed since the edits were computed: request the edits again",
     "of a file that is not open, too",
   );
 });

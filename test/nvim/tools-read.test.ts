@@ -91,9 +91,12 @@ t.test("read-only tools answer questions about the editor", async (t) => {
   await t.test("a file without a language server gets a clear answer", async (t) => {
     t.match(
       await text("diagnostics", { path: "notes.md" }),
-      /No language server for notes\.md\.\nno diagnostics/,
+      /No language server is attached to notes\.md\.\nno diagnostics/,
     );
-    t.match(await text("symbols", { path: "notes.md" }), /^0 symbols\nNo language server for notes\.md\./);
+    t.match(
+      await text("symbols", { path: "notes.md" }),
+      /^0 symbols\nNo language server is attached to notes\.md\./,
+    );
   });
 
   await t.test("symbols, definitions, references and hovers come from the language server", async (t) => {
@@ -119,7 +122,7 @@ t.test("read-only tools answer questions about the editor", async (t) => {
       "1 symbol\ngreet.js:1:10 function greet: function greet(name) {",
     );
     t.match(await text("workspace_symbols", { query: "gre" }), /^1 symbol\ngreet\.js:1:10 function greet/);
-    t.match(await text("implementations", place), "No language server for main.js supports this.");
+    t.match(await text("implementations", place), "No language server of main.js supports this request.");
     t.match(
       await refusal("hover", { ...place, symbol: "nothing" }),
       /Line 1 of main\.js does not contain nothing\. The line is: greet/,
@@ -229,13 +232,13 @@ t.test("read-only tools answer questions about the editor", async (t) => {
       "return table.concat(require('gemini-bridge.report.status_view').lines(), '\\n')",
     );
     t.match(lines, /Tools +\d+ calls by the model\n +test 1\n/);
-    t.match((await examine(nvim))["Bridge"], "The model of test 1 has Neovim's tools");
+    t.match((await examine(nvim))["Bridge"], "The model of test 1 can use the tools of Neovim");
     await client.mcp.close();
     await nvim.waitFor(
       "#require('gemini-bridge.bridge.status').get().toolClients == 0",
       "the client to be gone",
     );
-    t.match((await examine(nvim))["Bridge"], "No connected model has Neovim's tools");
+    t.match((await examine(nvim))["Bridge"], "No model can use the tools of Neovim yet");
   });
 });
 

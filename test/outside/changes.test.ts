@@ -99,7 +99,7 @@ t.test("many edits of a turn in YOLO mode are listed and undone", async (t) => {
   }
   t.ok(told().length <= 1, "not with every prompt");
   const view = "table.concat(require('gemini-bridge.report.status_view').lines(), ' ')";
-  t.match(await nvim.lua(`return ${view}`), /Agent told +gemini, .*: The user undid your changes in/);
+  t.match(await nvim.lua(`return ${view}`), /Told agent +gemini, .*: The user undid your changes in/);
 });
 
 t.test("in auto-edit mode, only edits without a review are listed as changes", async (t) => {

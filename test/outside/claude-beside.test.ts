@@ -149,7 +149,7 @@ t.test("Claude Code and Gemini CLI work in one Neovim", async (t: Test) => {
         "SIGKILL",
       );
       await diffs(0);
-      t.match(await nvim.messages(), /Your edits are kept/);
+      t.match(await nvim.messages(), /Open your edits with/);
       await nvim.waitFor(`#${CLIS} == 1 and ${CLIS}[1] == 'gemini'`, "its end");
       t.equal(onDisk(), "one\nzwei\nthree\n");
     },

@@ -87,7 +87,7 @@ t.test("Claude Code asks for a review of each edit", async (t: Test) => {
       );
       await says("It is drei");
       t.equal(onDisk(), "one\nzwei\ndrei\nmine\n");
-      t.match(await nvim.messages(), /Your edits are kept/);
+      t.match(await nvim.messages(), /Open your edits with/);
       await idle(nvim);
       t.equal(await changes(nvim), "");
     },

@@ -14,9 +14,13 @@ t.test("messages about each CLI contain its own name and its own settings", asyn
   const told = async (text: RegExp) =>
     nvim.waitFor(async () => text.test(await nvim.messages()), String(text), 10_000);
   await nvim.command("Gemini cli=ola");
-  await told(/ola does not connect yet: answer Yes if it asks, then type \/ide enable there, once\./);
+  await told(
+    /ola is not connected yet\. If it asks whether to connect, answer Yes\. Then type \/ide enable, once\./,
+  );
   await nvim.command("Gemini cli=llxprt");
-  await told(/LLxprt Code does not connect yet: answer No if it asks, then type \/ide enable there, once\./);
+  await told(
+    /LLxprt Code is not connected yet\. If it asks whether to connect, answer No\. Then type \/ide enable, once\./,
+  );
   const above = () => readFileSync(join(nvim.dirs.home, "run"), "utf8");
   await nvim.waitFor(async () => /sh -c .* sh llxprt$/m.test(above()), "a shell that stays above it");
   t.match(
@@ -45,21 +49,21 @@ t.test("messages about reviews name the CLI", async (t) => {
   await nvim.command("GeminiAccept");
   t.match(
     await nvim.messages(),
-    /Qwen Code proposes a change[\s\S]*Qwen Code is gone: the review of a\.txt was closed/,
+    /Qwen Code proposes a change[\s\S]*Qwen Code has disconnected, so that the review of a\.txt was closed/,
   );
   t.match(await nvim.messages(), /Qwen Code cannot receive an empty text/);
   await nvim.lua(`require('gemini-bridge').reject()
     local id = require('gemini-bridge.review.records').decided()[1].id
     require('gemini-bridge.review.decision').settled({ id = id, delivered = false })`);
-  t.match(await nvim.messages(), /Qwen Code is gone and did not receive your rejection of b\.txt/);
+  t.match(await nvim.messages(), /Qwen Code has disconnected and did not receive your rejection of b\.txt/);
 
   await nvim.command("Gemini");
-  t.match(await nvim.messages(), /unknown CLI 'none'; known: gemini, qwen, llxprt, claude, opencode/);
+  t.match(await nvim.messages(), /Unknown CLI 'none'\. Known: gemini, qwen, llxprt, claude, opencode/);
   rmSync(join(nvim.dirs.home, "bin/gemini")); // the doctor would run this program to read its version
   await nvim.command("checkhealth gemini-bridge");
   t.match(
     String(await nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')")),
-    /WARNING option terminal\.cli: unknown CLI 'none'; known: gemini, qwen, llxprt, claude, opencode/,
+    /WARNING option terminal\.cli: Unknown CLI 'none'\. Known: gemini, qwen, llxprt, claude, opencode/,
   );
 });
 
@@ -72,7 +76,7 @@ t.test("the plugin works without Gemini CLI and without any CLI", async (t) => {
   );
   t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_SERVER_PORT"), null);
   await nvim.command("Gemini");
-  t.match(await nvim.messages(), /unknown CLI 'gemini'; known: qwen/);
+  t.match(await nvim.messages(), /Unknown CLI 'gemini'\. Known: qwen/);
   await nvim.command("GeminiStop");
   await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the end");
   await nvim.lua(

@@ -138,16 +138,16 @@ t.test(":Gemini runs the chosen CLI with its arguments", async (t) => {
   t.equal(await ran("Gemini cli=ola"), "ola --approval-mode default");
   t.equal(await nvim.lua("return vim.b.gemini_terminal"), "ola");
   await nvim.command("Gemini cli=none");
-  t.match(await nvim.messages(), /unknown CLI 'none'; known: gemini, qwen, llxprt, claude, opencode, ola/);
+  t.match(await nvim.messages(), /Unknown CLI 'none'\. Known: gemini, qwen, llxprt, claude, opencode, ola/);
   await nvim.command("messages clear");
   const windows = await nvim.lua("return #vim.api.nvim_list_wins()");
   await nvim.command("Gemini! cli=");
   t.match(
     await nvim.messages(),
-    /:Gemini: unknown CLI ''; known: gemini, qwen, llxprt, claude, opencode, ola/,
+    /:Gemini: Unknown CLI ''\. Known: gemini, qwen, llxprt, claude, opencode, ola/,
   );
   await nvim.command("Gemini! name=");
-  t.match(await nvim.messages(), /:Gemini: name= needs a name/);
+  t.match(await nvim.messages(), /:Gemini: name= must be followed by a name/);
   t.equal(await nvim.lua("return #vim.api.nvim_list_wins()"), windows, "nothing was started");
   t.same(await nvim.lua("return vim.fn.getcompletion('Gemini cli=', 'cmdline')"), [
     "cli=gemini",

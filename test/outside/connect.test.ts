@@ -147,7 +147,7 @@ t.test("no settings are written for an ordinary user", async (t) => {
     "nothing is said of it",
   );
   const { "A CLI started in": report } = await examine(bridge.nvim);
-  t.match(report, /asks before it connects: the CLI would ignore/);
+  t.match(report, /asks before it connects, because of this: the CLI would ignore/);
   t.match(report, /ERROR IDE mode is off \(default\) -> answer No .* type `\/ide enable`/);
 });
 

@@ -48,7 +48,7 @@ t.test(
     t.match(running, new RegExp(`OK process ${pid}: .*, connected to this Neovim`));
     t.match(report, /OK Gemini CLI 0\.\d+\.\d+/, "its release is found from its command line");
     t.match(report, /OK The CLI is connected to this Neovim/);
-    t.match(report, /OK asks before it writes, which opens a diff/);
+    t.match(report, /OK The CLI asks before it writes a file, which opens a diff/);
     t.notMatch(report, /ERROR|WARNING/);
 
     model.say(...writing(nvim.path("a.txt"), "two\n"));
@@ -72,7 +72,10 @@ t.test(
     await cli.press("2");
     await cli.waitForScreen(/auto-accept edits/);
     const { "Gemini CLI": then } = await examine(nvim, pid);
-    t.match(then, /WARNING writes without asking in mode auto_edit, .* \(its screen\) -> .*press Shift-Tab/);
+    t.match(
+      then,
+      /WARNING The CLI writes without asking in mode auto_edit, .* \(its screen\) -> .*press Shift-Tab/,
+    );
     t.notMatch(then, /asks before it writes/);
   },
 );
@@ -82,7 +85,7 @@ t.test("the doctor gives the reason if a CLI opens no reviews", async (t) => {
   const model = await startModel(t);
   const { cli, pid } = await connect(t, nvim, { args: "--yolo", model });
   const { "Gemini CLI": report } = await examine(nvim, pid);
-  t.match(report, /WARNING writes without asking in mode yolo, .* \(its screen\)/);
+  t.match(report, /WARNING The CLI writes without asking in mode yolo, .* \(its screen\)/);
   t.notMatch(report, /ERROR|asks before it writes/);
   const { "Gemini CLI": inShell } = (await runDoctor(nvim, [String(pid)])).sections;
   t.match(inShell, /mode yolo, so that no diff opens \(its command line\)/, "without a screen");

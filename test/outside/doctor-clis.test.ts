@@ -49,7 +49,7 @@ t.test("the doctor reports how LLxprt Code finds its editor", async (t) => {
   t.match(said, /OK.*finds this Neovim by .*llxprt-ide-server-\d+-\d+\.json/);
   t.match(said, /OK.*asks before it writes/);
   const isNew = Number.parseInt(process.versions.node, 10) >= 24;
-  t.match(said, isNew ? /OK.* Node v/ : /ERROR.*needs Node 24, but finds v\d+/);
+  t.match(said, isNew ? /OK.* Node v/ : /ERROR.*needs Node 24 or later, but Node on PATH is v\d+/);
   t.match(said, /OK.*New terminals get the variables LLXPRT_CODE_IDE_\*/);
 
   const above = await running(nvim, await nvim.lua(START, "llxprt", {}));
@@ -62,7 +62,7 @@ t.test("the doctor reports how LLxprt Code finds its editor", async (t) => {
   const alone = await running(nvim, await nvim.lua(run, { env: { TERM_PROGRAM: "" } }));
   t.match(
     await report(nvim, alone),
-    /LLxprt Code, process[\s\S]*ERROR.*takes process \d+ for its editor, but this Neovim is announced as process \d+[\s\S]*TERM_PROGRAM=vscode/,
+    /LLxprt Code, process[\s\S]*ERROR.*takes process \d+ for its editor, but the discovery file of this Neovim names process \d+[\s\S]*TERM_PROGRAM=vscode/,
   );
   const led = await running(nvim, await nvim.lua(run, { env: { TERM_PROGRAM: "vscode" } }));
   t.match(await report(nvim, led), /OK.*takes the port \d+ from its environment/);
@@ -92,7 +92,7 @@ t.test("in a shell, the doctor reports each installed CLI", async (t) => {
   const { output } = await runDoctor(nvim, []);
   t.match(output, /Qwen Code started here/);
   t.match(output, /ERROR.*finds no editor in .*\.qwen\/ide/);
-  t.match(output, /IDE mode is off \(default\)\n +-> answer Yes when it asks/);
+  t.match(output, /IDE mode is off \(default\)\n +-> answer Yes when the CLI asks/);
   t.match(output, /writes without asking in mode auto, so that no diff opens \(its default\)/);
   t.notMatch(output, /LLxprt/);
   await nvim.command("GeminiStart");
@@ -106,14 +106,14 @@ t.test("the doctor checks the variable and the diff tool of Claude Code", async 
   t.match(said, /Claude Code started by :Gemini cli=claude/);
   t.match(said, /OK.*finds this Neovim by .*\.claude\/ide\/\d+\.lock/);
   t.match(said, /OK.* is in the workspace/);
-  t.match(said, /OK.*is accepted with the token of the lock file/);
+  t.match(said, /OK.*The bridge accepts the token in the lock file/);
   t.match(said, /OK.*connects without a question, because CLAUDE_CODE_SSE_PORT names the port/);
   t.match(said, /WARNING.*shows diffs only in its terminal \("diffTool" in .*\/home\/\.claude\.json\)/);
   t.match(said, /OK.*asks before it writes/);
 
   const pid = await running(nvim, await nvim.lua(START, "claude", {}));
   const advice =
-    /WARNING.*not connected to this Neovim.*type `\/ide` in it; if it cannot connect, .*:GeminiStop/;
+    /WARNING.*not connected to this Neovim.*type `\/ide` in the CLI; if it still cannot connect, .*:GeminiStop/;
   t.match(await report(nvim, pid), advice, "it has given up");
 
   const directory = join(nvim.dirs.home, ".claude/ide");
@@ -123,10 +123,13 @@ t.test("the doctor checks the variable and the diff tool of Claude Code", async 
     '"authToken":"other"',
   );
   writeFileSync(join(directory, name), other);
-  t.match(await report(nvim), /ERROR.*cannot connect: the token in .*\.lock is not that of this bridge/);
+  t.match(
+    await report(nvim),
+    /ERROR.*cannot connect, because the bridge does not accept the token in .*\.lock/,
+  );
   await nvim.command("GeminiRestart");
   await nvim.waitFor(isRunning, "the bridge to run", 10_000);
-  t.match(await report(nvim), /OK.*is accepted with the token of the lock file/);
+  t.match(await report(nvim), /OK.*The bridge accepts the token in the lock file/);
 });
 
 t.test("the doctor reports that opencode opens no reviews", async (t) => {

@@ -63,7 +63,7 @@ t.test("the doctor reports an update of the plugin while an older bridge runs", 
   await startBridge(nvim);
   const before = await examine(nvim);
   t.match(before["Installation"], /OK The Node part is built/);
-  t.match(before["Bridge"], /OK The host is process \d+/);
+  t.match(before["Bridge"], /OK The bridge runs in process \d+/);
 
   appendFileSync(join(copy, "src/base/log.ts"), "// changed\n");
   t.match(
@@ -74,11 +74,14 @@ t.test("the doctor reports an update of the plugin while an older bridge runs", 
   build();
   const after = await examine(nvim);
   t.match(after["Installation"], /OK The Node part is built/);
-  t.match(after["Bridge"], /WARNING The host, process \d+, predates the last update -> :GeminiRestart/);
+  t.match(
+    after["Bridge"],
+    /WARNING The bridge, process \d+, is older than the last update -> :GeminiRestart/,
+  );
 
   await nvim.command("GeminiRestart");
   await nvim.waitFor(isRunning, "the bridge to run again", 10_000);
-  t.match((await examine(nvim))["Bridge"], /OK The host is process \d+/);
+  t.match((await examine(nvim))["Bridge"], /OK The bridge runs in process \d+/);
 });
 
 t.test("the doctor asks to restart a CLI that was started too early", async (t) => {
@@ -90,7 +93,7 @@ t.test("the doctor asks to restart a CLI that was started too early", async (t) 
   await startBridge(nvim);
   t.match(
     (await examine(nvim, client.pid))["Gemini CLI"],
-    /WARNING The CLI is not connected to this Neovim -> it started before the bridge: start it again,/,
+    /WARNING The CLI is not connected to this Neovim -> restart the CLI, which was started before the bridge;/,
   );
 });
 

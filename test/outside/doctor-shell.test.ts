@@ -26,8 +26,8 @@ t.test("the doctor works in a shell outside Neovim", async (t) => {
   await t.test("without a running bridge, the doctor says how to start a bridge", async (t) => {
     const { code, sections } = await runDoctor(nvim, []);
     t.equal(code, 1);
-    t.match(sections["Editors"], `No editor is announced in ${nvim.dirs.tmp} -> :GeminiStart`);
-    t.match(sections["A CLI started here"], /ERROR +finds no editor in \S+ -> :GeminiStart/);
+    t.match(sections["Editors"], `No editor has a discovery file in ${nvim.dirs.tmp} -> run :GeminiStart`);
+    t.match(sections["A CLI started here"], /ERROR +The CLI finds no editor in \S+ -> run :GeminiStart/);
   });
 
   await nvim.command("GeminiStart");
@@ -39,9 +39,12 @@ t.test("the doctor works in a shell outside Neovim", async (t) => {
     const { code, sections } = await runDoctor(nvim, []);
     t.equal(code, 0, "no error");
     t.match(sections["Installation"], `Node ${process.versions.node}`);
-    t.match(sections["Editors"], `ok      ${editor}: it answers`);
-    t.match(sections["A CLI started here"], `ok      chooses ${editor}`);
-    t.match(sections["A CLI started here"], `ok      ${nvim.dirs.workspace} is in the workspace`);
+    t.match(sections["Editors"], `ok      ${editor}: the editor answers`);
+    t.match(sections["A CLI started here"], `ok      The CLI chooses ${editor}`);
+    t.match(
+      sections["A CLI started here"],
+      `ok      The directory of the CLI, ${nvim.dirs.workspace}, is in the workspace`,
+    );
     t.match(sections["A CLI started here"], /ok +IDE mode is on in /);
   });
 
@@ -52,7 +55,7 @@ t.test("the doctor works in a shell outside Neovim", async (t) => {
     t.equal(code, 1);
     t.match(
       output,
-      /ERROR +runs in \S+\/\?\[2Jx\?y, which is outside the workspace \S+\n +-> start it in the workspace/,
+      /ERROR +The CLI runs in \S+\/\?\[2Jx\?y, which is outside of the workspace \S+\n +-> start the CLI in the workspace/,
     );
     t.notMatch(output, "\u001b");
   });
@@ -61,7 +64,7 @@ t.test("the doctor works in a shell outside Neovim", async (t) => {
     const client = await startClient(nvim);
     const { sections } = await runDoctor(nvim, [String(client.pid)]);
     t.match(sections["Gemini CLI"], `ok      The CLI is connected to ${editor}`);
-    t.match(sections["Gemini CLI"], `ok      chooses ${editor}`);
+    t.match(sections["Gemini CLI"], `ok      The CLI chooses ${editor}`);
   });
 
   await t.test("the doctor lists the running CLIs", async (t) => {

@@ -32,7 +32,7 @@ t.test("the doctor and the CLI's own client agree about each setup", async (t) =
   await t.test("the doctor reports no problem in a working setup", async (t) => {
     const sections = await examine(nvim);
     for (const name of ["Installation", "Bridge"]) t.notMatch(sections[name], /ERROR|WARNING/, name);
-    t.match(sections["Bridge"], /The host answers on 127\.0\.0\.1:\d+/);
+    t.match(sections["Bridge"], /The bridge answers on 127\.0\.0\.1:\d+/);
     t.match(sections["Bridge"], /as a CLI in :terminal expects/);
     t.match(sections["A CLI started in"], /chooses this Neovim/);
     t.match(sections["A CLI started in"], /IDE mode is on in .*home\/\.gemini\/settings\.json/);
@@ -74,12 +74,12 @@ t.test("the doctor and the CLI's own client agree about each setup", async (t) =
     [
       "another TMPDIR",
       { prefix: "TMPDIR=/nowhere env -u GEMINI_CLI_IDE_SERVER_PORT" },
-      /ERROR looks for editors in \/nowhere, .* -> start it with TMPDIR=\S+\/tmp,/,
+      /ERROR The CLI looks for editors in \/nowhere, .* -> start the CLI with TMPDIR=\S+\/tmp,/,
     ],
     [
       "a directory outside the workspace",
       { cwd: realpathSync("/") },
-      /ERROR runs in \/, which is outside the workspace \S+ -> start it in the workspace, or run :cd \/ in Neovim/,
+      /ERROR The CLI runs in \/, which is outside of the workspace \S+ -> start the CLI in the workspace, or run :cd \/ in Neovim/,
     ],
     [
       "IDE mode that is off for its project",
@@ -120,7 +120,7 @@ t.test("the doctor and the CLI's own client agree about each setup", async (t) =
     const client = await startClient(nvim, { prefix: "env -u REMOTE_CONTAINERS" });
     const { "Gemini CLI": cli } = await examine(nvim, client.pid);
     const told =
-      /ERROR runs in a container, and connects to host\.docker\.internal .* -> start it with :Gemini/.test(
+      /ERROR The CLI runs in a container, and connects to host\.docker\.internal .* -> start the CLI with :Gemini/.test(
         cli ?? "",
       );
     const isContainer = ["/.dockerenv", "/run/.containerenv"].some((path) => existsSync(path));
@@ -158,14 +158,17 @@ t.test("the doctor and the CLI's own client agree about each setup", async (t) =
       const client = await startClient(nvim, { prefix });
       t.equal(client.status, "disconnected");
       const { "Gemini CLI": cli, Bridge } = await examine(nvim, client.pid);
-      t.match(cli, /ERROR chooses another editor: Other, process \d+, port 1 -> start it with :Gemini/);
-      t.match(Bridge, /WARNING \S+-4194999-2\.json is a leftover: process 4194999 is gone -> rm /);
+      t.match(
+        cli,
+        /ERROR The CLI chooses another editor: Other, process \d+, port 1 -> start the CLI with :Gemini/,
+      );
+      t.match(Bridge, /WARNING \S+-4194999-2\.json is a leftover: process 4194999 has ended -> rm /);
       t.match(
         Bridge,
         `${reused} is a leftover: process ${process.pid} belongs to another program now -> rm ${reused}`,
       );
-      t.match(Bridge, new RegExp(`Another editor is announced: process ${nvim.pid}, port 1`));
-      t.match(Bridge, new RegExp(`Another editor is announced: process ${ended}, port 4`));
+      t.match(Bridge, new RegExp(`Another editor has a discovery file: process ${nvim.pid}, port 1`));
+      t.match(Bridge, new RegExp(`Another editor has a discovery file: process ${ended}, port 4`));
       renameSync(winner, join(nvim.dirs.home, "winner"));
     },
   );
@@ -173,12 +176,15 @@ t.test("the doctor and the CLI's own client agree about each setup", async (t) =
   await t.test("the doctor reports a missing discovery file, and one that others can read", async (t) => {
     const own = await nvim.lua("return require('gemini-bridge').status().discovery_file");
     await nvim.lua("vim.uv.fs_chmod(..., 420)", own);
-    t.match((await examine(nvim))["Bridge"], /ERROR \S+ can be read by others \(mode 644\) -> chmod 600 /);
+    t.match(
+      (await examine(nvim))["Bridge"],
+      /ERROR \S+ contains a token, but can be read by others \(mode 644\) -> chmod 600 /,
+    );
     // Creates a directory at this path. The host would restore a missing file.
     await nvim.lua("vim.uv.fs_unlink(...) vim.uv.fs_mkdir(..., 448)", own);
     t.match(
       (await examine(nvim))["Bridge"],
-      /ERROR \S+ is gone: Gemini CLI does not find this Neovim -> :GeminiRestart/,
+      /ERROR \S+ is missing, so that Gemini CLI cannot find this Neovim -> :GeminiRestart/,
     );
   });
 

@@ -15,7 +15,7 @@ vim.ui.select = function(items, options, choose)
   choose(vim.g.answer ~= '' and vim.g.answer or nil)
 end`;
 const QUESTION = {
-  prompt: "Let Gemini CLI tell Neovim what it changes? This links an extension.",
+  prompt: "Install an extension in Gemini CLI, so that the CLI reports its edits to Neovim?",
   kind: "gemini-bridge",
   items: ["Install the extension", "Not now", "Never"],
 };
@@ -79,7 +79,7 @@ t.test("after the answer Install, edits are tracked, undone and gated in the sam
   const { nvim, model } = await start(t, "");
   await nvim.type(":Gemini --yolo\r");
   await nvim.waitFor(
-    async () => (await nvim.screen()).join("\n").includes("This links an extension."),
+    async () => (await nvim.screen()).join("\n").includes("Install an extension in"),
     "the question",
   );
   await nvim.type("1\r");
@@ -128,17 +128,17 @@ t.test(
     await nvim.command("GeminiGate on");
     await says(
       nvim,
-      /The gate stays off, because no connected CLI would ask: gemini \(it has no hooks; :GeminiExtension install, then start it again\)/,
+      /The gate stays off, because it would not make any connected CLI ask: gemini \(it does not report its edits; run :GeminiExtension install, then restart it\)/,
     );
     t.notMatch(await nvim.lua("return require('gemini-bridge').statusline()"), /gate/);
     await nvim.command("GeminiChanges");
     await says(
       nvim,
-      /Changes cannot be tracked yet: no hook of a CLI has reported to Neovim\. Changes by these CLIs are not tracked: gemini \(it has no hooks; :GeminiExtension install, then start it again\)/,
+      /No changes are listed, because no CLI has reported its edits to Neovim yet\. Changes by these CLIs are not listed: gemini \(it does not report its edits; run :GeminiExtension install, then restart it\)/,
     );
     await nvim.command("GeminiStatus");
     await nvim.waitFor(
-      "table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n'):find('no hook received yet')",
+      "table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n'):find('has not reported its edits yet')",
       "the status",
     );
     await startAnother(nvim);
@@ -172,7 +172,7 @@ t.test("the answer Never is kept for later Neovims until the extension is instal
   t.same(await asked(nvim), [QUESTION]);
 
   await nvim.command("GeminiExtension install");
-  await says(nvim, /The extension is linked in Gemini CLI\. Restart that CLI to use it\./);
+  await says(nvim, /The extension is linked in Gemini CLI\. Restart the CLI to use the extension\./);
   t.equal(source(nvim), join(root, "extension"));
   t.equal(readFileSync(kept, "utf8"), "", "the answer is reverted");
 });

@@ -53,7 +53,7 @@ t.test(":GeminiExtension installs and removes the extension", async (t) => {
 
   t.match(await installation(), "The extension is not installed in Gemini CLI");
   await nvim.command("GeminiExtension install gemini");
-  await says(/The extension is linked in Gemini CLI\. Restart that CLI to use it\./);
+  await says(/The extension is linked in Gemini CLI\. Restart the CLI to use the extension\./);
   t.match(JSON.parse(readFileSync(record, "utf8")), { source: join(root, "extension"), type: "link" });
   t.match(await installation(), /OK The extension is installed in Gemini CLI/);
   const trusted = JSON.parse(readFileSync(join(nvim.dirs.home, ".gemini/trustedFolders.json"), "utf8"));
@@ -94,7 +94,7 @@ t.test(":GeminiExtension installs and removes the extension", async (t) => {
   await nvim.command("GeminiExtension update");
   await says(/Usage: :GeminiExtension install/);
   await nvim.command("GeminiExtension install nobody");
-  await says(/unknown CLI 'nobody'/);
+  await says(/Unknown CLI 'nobody'/);
 });
 
 t.test("a link of the extension to a missing folder is replaced", async (t) => {
@@ -114,7 +114,7 @@ t.test("a link of the extension to a missing folder is replaced", async (t) => {
   });
   t.match(
     (await examine(nvim))["Installation"],
-    `The extension in Gemini CLI links to ${gone}, which does not exist`,
+    `The extension in Gemini CLI is a link to ${gone}, which does not exist`,
   );
   await nvim.command("GeminiExtension remove");
   await nvim.waitFor(

@@ -134,7 +134,7 @@ t.test(
     );
     await nvim.waitFor("#vim.api.nvim_tabpage_list_wins(0) == 2", "its window", 10_000);
     t.equal(await nvim.lua("return vim.fn.expand('%:t')"), "greet.js", "the focus stays");
-    t.match(await nvim.messages(), /The CLI asks you to edit a text/);
+    t.match(await nvim.messages(), /The CLI has opened a text for you to edit/);
     await nvim.input("<C-w>k:wq<CR>");
     await nvim.waitFor("_G.code == 0", "its end");
     t.throws(

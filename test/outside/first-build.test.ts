@@ -42,7 +42,7 @@ t.test(":Gemini offers to build, and continues after the build", async (t) => {
   t.equal(await nvim.lua(`return ${isRunning}`), true);
   t.equal(
     (await nvim.messages()).trim(),
-    "gemini-bridge: bundling (1 of 1)\ngemini-bridge: built",
+    "gemini-bridge: Build step 1 of 1: bundling\ngemini-bridge: The build is complete",
     "each step is said, and nothing else",
   );
   await nvim.input("<C-\\><C-n>:Gemini<CR>");

@@ -22,7 +22,7 @@ t.test("the bridge runs after the first use, and after an update without a build
 
   await nvim.command("GeminiBuild");
   await nvim.waitFor(isRunning, "the start that was wanted", 20_000);
-  t.match(await nvim.messages(), /bundling \(1 of 1\)\ngemini-bridge: built/);
+  t.match(await nvim.messages(), /Build step 1 of 1: bundling\ngemini-bridge: The build is complete/);
 
   await nvim.command("GeminiStop");
   await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the bridge to stop");

@@ -91,7 +91,7 @@ t.test("prompts wait while the CLI asks", async (t) => {
     await nvim.input(":GeminiSend --cancel<CR>");
     await nvim.waitFor(() => isEmpty(nvim), "the prompts to be taken back");
     t.equal(await nvim.lua("return vim.fn.getreg('\"')"), "first\n@greet.js (line 1) second");
-    t.match(await nvim.messages(), /2 prompts cancelled. The unnamed register has the text/);
+    t.match(await nvim.messages(), /Cancelled 2 prompts\. The text is in the unnamed register/);
     const requests = model.requests.length;
     await cli.press("\x1b");
     await waitForPrompt(nvim, cli, ">Typeyourmessage");
@@ -182,7 +182,7 @@ t.test("text that the user has typed into the CLI is never sent", async (t) => {
     await cli.press("!");
     await cli.waitForScreen(/^ ?! +Type your shell command/m);
     await nvim.input(":GeminiSend! --text touch mistaken<CR>");
-    await waitForReason(nvim, /gemini accepts a prompt again/);
+    await waitForReason(nvim, /you leave the shell mode or the search of gemini with Esc/);
     model.say([{ text: "No command." }]);
     await cli.press("\x1b");
     await cli.waitForScreen(/No command\./, 30_000);

@@ -16,7 +16,7 @@ const past = (nvim: Nvim): { text: string }[] =>
 async function wait(nvim: Nvim, ...texts: string[]): Promise<void> {
   for (const text of texts) await nvim.input(`:GeminiSend! --text ${text}<CR>`);
   await nvim.waitFor(
-    async () => /The prompt waits until gemini shows its prompt/.test(await nvim.messages()),
+    async () => /The prompt waits until gemini is ready for input/.test(await nvim.messages()),
     "the prompt to wait",
     10_000,
   );
@@ -34,14 +34,22 @@ t.test("waiting prompts are kept when the host crashes", async (t) => {
   const bridge = new RunningBridge(t, nvim);
   await wait(nvim, "first", "second");
   const host = await bridge.crash();
-  await areKept(t, nvim, /The prompt was not sent: the bridge has stopped\. Get it back/g);
+  await areKept(
+    t,
+    nvim,
+    /The prompt was not sent: the bridge has stopped\. :GeminiPrompt! restores the text/g,
+  );
   await bridge.nextHost(host);
 
   await t.test("waiting prompts are kept when the user stops the bridge", async (t) => {
     await nvim.command("messages clear");
     await wait(nvim, "first", "second");
     await nvim.command("GeminiStop");
-    await areKept(t, nvim, /The prompt was not sent: the bridge has stopped\. Get it back/g);
+    await areKept(
+      t,
+      nvim,
+      /The prompt was not sent: the bridge has stopped\. :GeminiPrompt! restores the text/g,
+    );
   });
 });
 
@@ -56,7 +64,11 @@ t.test("waiting prompts are kept when Neovim ends", async (t) => {
 t.test("prompts are kept when the host does not start", async (t) => {
   const nvim = await start(t, "node = '/no/such/node'");
   await nvim.input(":GeminiSend --text first<CR>:GeminiSend --text second<CR>");
-  await areKept(t, nvim, /The prompt was not sent: the bridge has stopped\. Get it back/g);
+  await areKept(
+    t,
+    nvim,
+    /The prompt was not sent: the bridge has stopped\. :GeminiPrompt! restores the text/g,
+  );
 });
 
 t.test(

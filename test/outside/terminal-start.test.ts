@@ -17,7 +17,10 @@ t.test(":Gemini reports a program that cannot run", async (t) => {
 
   const nowhere = await startWithAgent(t, "cwd = '/no/such/directory'");
   await nowhere.input(":Gemini<CR>");
-  t.match(await nowhere.messages(), /terminal\.cwd: \/no\/such\/directory is not a directory/);
+  t.match(
+    await nowhere.messages(),
+    /The option terminal\.cwd names \/no\/such\/directory, which is not a directory/,
+  );
 });
 
 t.test("the visible message about a failed :Gemini gives advice", async (t) => {

@@ -126,7 +126,7 @@ t.test("a cancelled call of a tool closes its review", async (t) => {
   t.notMatch((await first.ended).body, "jsonrpc");
   await waitForReviews(bridge, 0);
   await nvim.waitFor(async () => (await windows()) === before, "the windows and buffers as before");
-  t.match(await nvim.messages(), /has cancelled its edit: the review of greet\.js was closed/);
+  t.match(await nvim.messages(), /has cancelled its edit, so that the review of greet\.js was closed/);
   t.equal(onDisk("greet.js"), FILES["greet.js"]);
 
   const replaced = begin("format", format);
@@ -143,7 +143,7 @@ t.test("a cancelled call of a tool closes its review", async (t) => {
   await cancel(second.id);
   await waitForReviews(bridge, 0);
   await nvim.waitFor(
-    async () => /Your edits are kept: :edit gemini:\/\/kept\//.test(await nvim.messages()),
+    async () => /Open your edits with :edit gemini:\/\/kept\//.test(await nvim.messages()),
     "the user's own text to be kept",
   );
   t.equal(onDisk("greet.js"), FILES["greet.js"]);
@@ -179,7 +179,9 @@ t.test("a client that asks for progress receives it while the user decides", asy
   t.match(received, [{ progress: 1, message: "Waiting for the user's decision" }]);
   await nvim.command("GeminiAccept main.js");
   await nvim.command("GeminiAccept greet.js");
-  t.match(CallToolResultSchema.parse(await answer).content, [{ text: /1 of 1 file changed/ }]);
+  t.match(CallToolResultSchema.parse(await answer).content, [
+    { text: /^Changed and written: 1 of 1 file\./ },
+  ]);
   const messages = (await silent.ended).body.match(/^data: .*$/gm) ?? [];
   t.equal(messages.length, 1, "a call without a token gets only its answer");
   t.match(z.object({ result: z.object({}) }).safeParse(JSON.parse(messages[0]?.slice(6) ?? "")), {

@@ -42,7 +42,7 @@ t.test("with the gate on, the user reviews edits of tools", async (t) => {
     const [said] = content;
     t.match(
       said?.type === "text" && said.text,
-      /^The user reviews every edit: 2 of 3 files changed and written\.\n/,
+      /^Changed and written: 2 of 3 files\. The user reviews each edit first\.\n/,
     );
     t.match(said?.type === "text" && said.text, "greet.js: rejected: leave the file as it is");
     const { files: told } = structuredContent as { files: { path: string; outcome: string }[] };
@@ -70,7 +70,10 @@ t.test("with the gate on, the user reviews edits of tools", async (t) => {
       const second = text("format", { path: "greet.js" });
       t.match(await first, "greet.js: not decided: a later call proposes something else");
       await nvim.command("GeminiAccept");
-      t.match(await second, "1 of 1 file changed and written.\ngreet.js: accepted");
+      t.match(
+        await second,
+        "Changed and written: 1 of 1 file. The user reviews each edit first.\ngreet.js: accepted",
+      );
       t.equal(onDisk("greet.js"), files["greet.js"].replace("   \n", "\n"));
     },
   );
@@ -115,7 +118,9 @@ t.test("with the gate on, the user reviews edits of tools", async (t) => {
       );
       await nvim.waitFor(
         async () =>
-          /greet\.js has changed since you accepted.*is kept: :edit gemini:/s.test(await nvim.messages()),
+          /greet\.js was not written, because it has changed since you accepted.*Open the accepted text of greet\.js with :edit gemini:/s.test(
+            await nvim.messages(),
+          ),
         "the text to be kept",
       );
       await nvim.command("messages clear");

@@ -24,7 +24,7 @@ t.test("tools handle input of any kind while the language server works", async (
     const pid = Number(await bridge.nvim.lua("return vim.fn.getpid()"));
     process.kill(pid, "SIGSTOP");
     t.teardown(() => process.kill(pid, "SIGCONT"));
-    t.match(await client.refusal("buffers"), "Neovim does not answer: it may be waiting for the user");
+    t.match(await client.refusal("buffers"), "Neovim does not answer, perhaps because it waits for the user");
     process.kill(pid, "SIGCONT");
     t.match(await client.text("buffers"), "1 file open", "and goes on afterwards");
   });

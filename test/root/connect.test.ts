@@ -85,7 +85,10 @@ t.test("the variable for default settings is not changed if the user has set it"
       const theirs = join(bridge.nvim.dirs.home, "theirs.json");
       t.equal(await variable(bridge), theirs);
       t.match(await obstacle(bridge), `${theirs} is not a JSON object`);
-      t.match((await examine(bridge.nvim))["A CLI started in"], /asks before it connects: .*theirs\.json/);
+      t.match(
+        (await examine(bridge.nvim))["A CLI started in"],
+        /asks before it connects, because of this: .*theirs\.json/,
+      );
     },
   );
 });
@@ -106,6 +109,6 @@ t.test("no connection settings are written below a directory that others can wri
     "nothing is said of it",
   );
   const { "A CLI started in": report } = await examine(bridge.nvim);
-  t.match(report, /asks before it connects: the CLI would ignore/);
+  t.match(report, /asks before it connects, because of this: the CLI would ignore/);
   t.match(report, /ERROR IDE mode is off \(default\) -> answer No .* type `\/ide enable`/);
 });

@@ -118,6 +118,6 @@ t.test(
       clients.flatMap(({ errors }) => errors),
       [],
     );
-    t.notMatch(await nvim.messages(), /stack traceback|E5108|ended unexpectedly/);
+    t.notMatch(await nvim.messages(), /stack traceback|E5108|has crashed/);
   },
 );

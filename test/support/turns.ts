@@ -308,7 +308,7 @@ export class Turns {
     const messages = this.host.messages().splice(before);
     this.host.clearMessages();
     for (const { name } of refused)
-      assert.match(messages.join(), new RegExp(`${name} is being changed by`), "a refusal has a reason");
+      assert.match(messages.join(), new RegExp(`is changing \\S*${name}:`), "a refusal has a reason");
     if (refused.length === 0 && files.every(isFree)) assert.deepEqual(messages, []);
   }
 

@@ -313,7 +313,11 @@ export class WorkingDay {
     // A simulated plugin may close its window while another plugin's `:wall` asks about a changed file.
     const whileAsking = /Error in nvim_exec2\(\):\nline +1:\nWarning: Entered other buffer unexpectedly.*/g;
     const messages = (await this.#nvim.messages()).replace(inSession, "").replace(whileAsking, "");
-    if (/stack traceback|E5108|caused an error|Error executing|Error in |Error detected/.test(messages))
+    if (
+      /stack traceback|E5108|This error probably comes from|Error executing|Error in |Error detected/.test(
+        messages,
+      )
+    )
       throw new Error(messages);
   }
 

@@ -32,7 +32,7 @@ t.test("undoing a turn leaves the hunks of other turns", async (t) => {
   t.equal(String(host.read("b.txt")), "B\n");
   t.equal(String(host.read("new.txt")), "new\n");
   t.match(host.change("a.txt"), { turn: second, decided: 0, hunks: [{ turn: first }, { turn: second }] });
-  t.equal(host.message(), "Reverted: undid 3 hunks in 3 files.");
+  t.equal(host.message(), "Restored and unreviewed again: 3 hunks in 3 files.");
 
   await host.decideTurn("keep", first ?? 0);
   t.match(host.change("a.txt"), { decided: 1, hunks: [{ turn: second }] });
@@ -85,7 +85,7 @@ t.test("part of a hunk is kept or undone by its lines", async (t) => {
   t.equal(String(host.read("a.txt")), "top\nA\nB\nC\nD\nend\n");
   t.match(host.change("a.txt"), { decided: 0, hunks: [{ line: 2, count: 4, removed: 3 }] });
   await host.revert();
-  t.equal(host.message(), "No decision to revert.");
+  t.equal(host.message(), "There is no keep or undo to revert.");
 });
 
 t.test("undo by lines is refused if the file has changed since the user saw it", async (t) => {
@@ -95,7 +95,7 @@ t.test("undo by lines is refused if the file has changed since the user saw it",
   host.write("a.txt", "mine\n1\nA\nB\nC\n3\n");
   await host.decideLines("undo", "a.txt", 2, 2);
   t.equal(String(host.read("a.txt")), "mine\n1\nA\nB\nC\n3\n");
-  t.match(host.messages(), [/a\.txt was changed meanwhile: choose the lines again/]);
+  t.match(host.messages(), [/a\.txt has changed since you chose the lines: choose them again/]);
 });
 
 t.test(
@@ -117,12 +117,12 @@ t.test(
     await host.save("undone.txt", "mine\n");
     await host.revert();
     t.equal(String(host.read("undone.txt")), "mine\n");
-    t.equal(host.message(), "undone.txt was not reverted: it was changed after your decision");
+    t.equal(host.message(), "undone.txt was not reverted, because the file has changed since your decision");
 
     await host.keep("agent.txt");
     await host.edit("agent.txt", "1\n2\nA\nB\n5\n");
     await host.revert();
-    t.equal(host.message(), "agent.txt was not reverted: gemini changed it after your decision");
+    t.equal(host.message(), "agent.txt was not reverted, because gemini has changed it since your decision");
     t.match(host.change("agent.txt"), { hunks: [{ line: 4, count: 1 }] });
   },
 );

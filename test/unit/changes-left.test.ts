@@ -130,7 +130,7 @@ t.test("one message counts changes and notes, or only notes", async (t) => {
   t.equal(next.message(), "1 unreviewed change and 2 notes from an earlier session: see :GeminiChanges");
   const other = new ChangesHost(t, undefined, [], undefined, "2", undefined, 1);
   await other.settle();
-  t.equal(other.message(), "1 note from an earlier session: :GeminiSend --notes sends them");
+  t.equal(other.message(), "1 note from an earlier session: send them with :GeminiSend --notes");
 });
 
 t.test("a file that is no longer shared is not taken over", async (t) => {

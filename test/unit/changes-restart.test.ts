@@ -66,7 +66,7 @@ t.test("if the command has changed Git's index, one sentence says that the list 
   await end(next);
   t.strictSame([...next.shown.keys()], [next.path("dirty.txt")]);
   t.strictSame(next.messages(), [
-    "Some changes of gemini may be missing from the list: the bridge was restarted while a command changed Git's index.",
+    "Some changes by gemini may be missing from :GeminiChanges: the bridge was restarted while a command changed Git's index.",
   ]);
 });
 
@@ -77,7 +77,7 @@ t.test("after a long stop of the bridge nothing is attributed to the command", a
   await end(next);
   t.equal(next.shown.size, 0);
   t.match(next.messages(), [
-    /^Some changes of gemini may be missing from the list: the bridge was restarted during a command\.$/,
+    /^Some changes by gemini may be missing from :GeminiChanges: the bridge was restarted during a command\.$/,
   ]);
 });
 

@@ -104,7 +104,7 @@ t.test("the user's edits are not attributed to the agent, reported or not", asyn
   t.match(host.change("a.txt")?.hunks, [{ conflict: true }, { conflict: false }]);
   await host.undo("a.txt");
   t.equal(String(host.read("a.txt")), "agent and me\n0\n1\nA\n3\n4\nfive\n6\n");
-  t.match(host.messages(), [/1 hunk stays.*conflict/]);
+  t.match(host.messages(), [/1 hunk in .* was not undone/]);
 });
 
 t.test("a last line without a line break stays separate from lines that the user adds below", async (t) => {
@@ -286,7 +286,7 @@ t.test("undo restores the earlier bytes, whatever has replaced the file", async 
   host.write("huge.bin", Buffer.alloc(9_000_000));
   await host.edit("huge.bin", "short\n");
   await host.undo("huge.bin");
-  t.match(host.messages(), [/cannot be undone: the file is too long/], "of which nobody knows the bytes");
+  t.match(host.messages(), [/cannot be restored: the file is too long/], "of which nobody knows the bytes");
   t.equal(String(host.read("huge.bin")), "short\n");
 
   await host.edit("small.txt", "one\ntwo\n");

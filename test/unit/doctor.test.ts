@@ -33,9 +33,9 @@ t.test("a container is explained", async (t) => {
   const [what, ...directions] = onMachine({ mark: "/.dockerenv" });
   t.equal(what, "info: This is a container: /.dockerenv exists");
   t.match(directions, [
-    /^info: works: Neovim and the CLI in the container; start the CLI with :Gemini/,
-    /^info: works with some setup: the CLI in the container, Neovim outside; .*:help gemini-bridge-containers/,
-    /^info: does not work: Neovim in the container, the CLI outside/,
+    /^info: This works: Neovim and the CLI in the container\. Start the CLI with :Gemini/,
+    /^info: This works with some setup: the CLI in the container, Neovim outside\. .*:help gemini-bridge-containers/,
+    /^info: This does not work: Neovim in the container, the CLI outside/,
   ]);
   const env = { REMOTE_CONTAINERS: "true", WSL_DISTRO_NAME: "Ubuntu" };
   const dev = onMachine({ mark: "/run/.containerenv", env, release: WSL2 });
@@ -45,25 +45,25 @@ t.test("a container is explained", async (t) => {
 
 t.test("WSL is explained", async (t) => {
   for (const [machine, name] of [
-    [{ release: WSL2, env: { WSL_DISTRO_NAME: "Debian" } }, "info: WSL, Debian"],
-    [{ release: WSL2 }, "info: WSL"],
-    [{ release: "4.4.0-19041-Microsoft" }, "info: WSL"],
-    [{ release: "6.6.0-own", env: { WSL_DISTRO_NAME: "Ubuntu-24.04" } }, "info: WSL, Ubuntu-24.04"],
+    [{ release: WSL2, env: { WSL_DISTRO_NAME: "Debian" } }, "info: This is WSL, Debian"],
+    [{ release: WSL2 }, "info: This is WSL"],
+    [{ release: "4.4.0-19041-Microsoft" }, "info: This is WSL"],
+    [{ release: "6.6.0-own", env: { WSL_DISTRO_NAME: "Ubuntu-24.04" } }, "info: This is WSL, Ubuntu-24.04"],
   ] as const) {
     const lines = onMachine(machine);
     t.equal(lines[0], name);
     t.match(lines[1], /works: Neovim and the CLI in WSL, as on every Linux/);
     t.match(
       lines[2],
-      /works with some setup: Neovim in WSL, the CLI in a container; .*:help gemini-bridge-containers/,
+      /works with some setup: Neovim in WSL, the CLI in a container\. .*:help gemini-bridge-containers/,
     );
-    t.match(lines[3], /does not work: one of them on Windows/);
+    t.match(lines[3], /does not work: Neovim or the CLI on Windows/);
     t.equal(lines.length, 4);
   }
   const shim = "/mnt/c/Users/Ada/AppData/Roaming/npm/gemini";
   t.equal(
     onMachine({ release: WSL2, program: shim }).at(-1),
-    `warn: ${shim} is a Windows program -> npm install -g @google/gemini-cli, in WSL`,
+    `warn: ${shim} is a Windows program -> run this in WSL: npm install -g @google/gemini-cli`,
   );
   t.equal(onMachine({ release: WSL2, program: "/usr/local/bin/gemini" }).length, 4);
 });
@@ -83,8 +83,8 @@ function withLogin(selectedType?: string, env: Record<string, string> = {}, scre
 }
 
 t.test("a login with an API key or Vertex AI works", async (t) => {
-  t.match(withLogin("gemini-api-key"), /^ok: signs in by gemini-api-key/);
-  t.match(withLogin("vertex-ai"), /^ok: signs in by vertex-ai/);
+  t.match(withLogin("gemini-api-key"), /^ok: The CLI signs in by gemini-api-key/);
+  t.match(withLogin("vertex-ai"), /^ok: The CLI signs in by vertex-ai/);
 });
 
 t.test("a login with Google works only with a project", async (t) => {
@@ -98,7 +98,7 @@ t.test("a login with Google works only with a project", async (t) => {
 t.test("without a login, the doctor names the possible logins", async (t) => {
   t.match(
     withLogin(),
-    /^info: signs in with an API key, with Vertex AI, or with Code Assist Standard or Enterprise/,
+    /^info: The settings name no kind of login\. The CLI works with an API key, with Vertex AI,/,
   );
 });
 
@@ -136,7 +136,7 @@ function inMode({ cli = "gemini", words = [], settings = {}, screen, gate }: Cas
   return `${item?.level}: ${item?.text}${item?.advice ? ` -> ${item.advice}` : ""}`;
 }
 
-const ASKS = "ok: asks before it writes, which opens a diff";
+const ASKS = "ok: The CLI asks before it writes a file, which opens a diff";
 const rule = "─".repeat(40);
 
 for (const [name, found, expected] of [
@@ -144,7 +144,7 @@ for (const [name, found, expected] of [
   [
     "Claude Code by default",
     { cli: "claude" },
-    /mode auto, .* \(its default\) -> start it with :Gemini cli=claude, or with --permission-mode default, or :GeminiGate on$/,
+    /mode auto, .* \(its default\) -> start the CLI with :Gemini cli=claude, or with --permission-mode default, or run :GeminiGate on$/,
   ],
   ["Claude Code, started by :Gemini", { cli: "claude", words: ["--permission-mode", "default"] }, ASKS],
   ["Claude Code, by its later name", { cli: "claude", words: ["--permission-mode=manual"] }, ASKS],
@@ -161,7 +161,7 @@ for (const [name, found, expected] of [
   [
     "--yolo",
     { words: ["--yolo"] },
-    /^warn: .* mode yolo, .* \(its command line\) -> press Ctrl-Y in it, or :GeminiGate on in Neovim/,
+    /^warn: .* mode yolo, .* \(its command line\) -> press Ctrl-Y in the CLI, or run :GeminiGate on in Neovim/,
   ],
   ["-y among other letters", { words: ["-dy"] }, /mode yolo/],
   ["--yolo=false", { words: ["--yolo=false"] }, ASKS],
@@ -184,21 +184,25 @@ for (const [name, found, expected] of [
     { cli: "qwen", settings: { tools: { approvalMode: "yolo" } } },
     /mode yolo/,
   ],
-  ["YOLO, with the gate off", { words: YOLO, gate: {} }, /-> press Ctrl-Y in it, or :GeminiGate on$/],
+  [
+    "YOLO, with the gate off",
+    { words: YOLO, gate: {} },
+    /-> press Ctrl-Y in the CLI, or run :GeminiGate on$/,
+  ],
   [
     "YOLO, with the gate on",
     { words: YOLO, gate: { isOn: true } },
-    /^ok: .* because the gate is on; .* yolo/,
+    /^ok: .* because :GeminiGate is on; .* yolo/,
   ],
   [
     "YOLO, with a gate that is not obeyed",
     { words: YOLO, gate: { isOn: true, isObeyed: false } },
-    /^warn: .* -> the gate is on, but the CLI does not obey it/,
+    /^warn: .* -> :GeminiGate is on, but does not make this CLI ask/,
   ],
   [
     "YOLO, where :GeminiGate would refuse",
     { words: YOLO, gate: { isObeyed: false, isRefused: true } },
-    /-> press Ctrl-Y in it$/,
+    /-> press Ctrl-Y in the CLI$/,
   ],
   ["Qwen Code, which cannot be gated", { cli: "qwen", gate: {} }, /--approval-mode default$/],
 ] satisfies [string, Case, string | RegExp][])

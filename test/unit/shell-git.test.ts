@@ -92,7 +92,7 @@ t.test("undo does not delete files that were ignored by Git before the command",
   t.match(listed(host), [".env modified, fixed", ".gitignore modified +0 -1", /^a\.txt/]);
   await undoAll(host);
   t.equal(String(host.read(".env")), "mine\ntheirs\n");
-  t.match(host.messages(), [/\.env cannot be undone: its earlier bytes are unknown/]);
+  t.match(host.messages(), [/\.env cannot be restored: its earlier bytes are unknown/]);
   t.equal(String(host.read("a.txt")), "a.txt\none\r\n", "from the commit, though it is not tracked any more");
 });
 
@@ -195,8 +195,8 @@ t.test("an unreadable repository and too many repositories are reported", async 
   await run(host, "echo three >> linked/a.txt");
   await host.tell({ kind: "turn_ended" });
   t.strictSame(host.messages(), [
-    "Some changes of gemini may be missing from the list: a Git repository cannot be read.",
-    "Some changes of gemini may be missing from the list: a Git repository cannot be read, and 1 more.",
+    "Some changes by gemini may be missing from :GeminiChanges: a Git repository cannot be read.",
+    "Some changes by gemini may be missing from :GeminiChanges: a Git repository cannot be read (1 more reason).",
   ]);
 });
 
@@ -206,7 +206,7 @@ t.test("a repository that a command creates is reported", async (t) => {
   await host.tell({ kind: "turn_ended" });
   t.strictSame(listed(host), []);
   t.strictSame(host.messages(), [
-    "Some changes of gemini may be missing from the list: a command created a Git repository.",
+    "Some changes by gemini may be missing from :GeminiChanges: a command created a Git repository.",
   ]);
 });
 
@@ -247,5 +247,8 @@ t.test("links, folders and repositories are not listed as files", async (t) => {
   t.notOk(existsSync(host.path("another")));
   t.ok(lstatSync(host.path("c.txt")).isDirectory(), "a folder with files stays");
   t.equal(readlinkSync(host.path("link")), "b.txt");
-  t.match(host.messages().sort(), [/c\.txt is now a directory that contains files/, /link cannot be undone/]);
+  t.match(host.messages().sort(), [
+    /c\.txt was not written, because it is now a directory that contains files/,
+    /link cannot be restored/,
+  ]);
 });

@@ -149,7 +149,7 @@ t.test("a Git index that is a pipe is not read", async (t) => {
   t.match(host.change("a.txt"), { added: 1 }, "an open file is known without Git");
   await host.tell({ kind: "turn_ended" });
   t.match(host.messages(), [
-    /Some changes of gemini may be missing from the list: Git's index cannot be read/,
+    /Some changes by gemini may be missing from :GeminiChanges: Git's index cannot be read/,
   ]);
 });
 

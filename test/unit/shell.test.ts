@@ -176,7 +176,7 @@ t.test("a directory with too many files is reported in one sentence", async (t) 
   await host.tell({ kind: "turn_ended" });
   t.match(host.change("z.txt"), { added: 2 }, "files of upper directories are compared first");
   t.strictSame(host.messages(), [
-    "Some changes of gemini may be missing from the list: more than 5000 files are not in a Git work tree.",
+    "Some changes by gemini may be missing from :GeminiChanges: more than 5000 files are not in a Git work tree.",
   ]);
 });
 

@@ -185,7 +185,10 @@ t.test("reviews stay open if the user takes longer than the client waits", async
   const connection = setInterval(() => {}, 60_000);
   t.teardown(() => clearInterval(connection));
   const { text, structured } = await review(() => new Promise(() => {}), 1);
-  t.match(text, "0 of 1 file changed and written.\na.js: not decided yet: the review stays open");
+  t.match(
+    text,
+    "Changed and written: 0 of 1 file. The user reviews each edit first.\na.js: not decided yet: the review stays open",
+  );
   t.same(structured, { files: [{ path: "a.js", outcome: "open" }] });
 });
 

@@ -50,7 +50,10 @@ t.test("a file that is too long to be stored is compared byte by byte", async (t
   writeFileSync(path("a.txt"), before);
   await files.replace(path("a.txt"), expected, { text: `one\n${before}` });
   t.ok(readFileSync(path("a.txt"), "latin1") === `one\n${before}`);
-  await t.rejects(files.replace(path("a.txt"), expected, { text: "" }), /was changed by another program/);
+  await t.rejects(
+    files.replace(path("a.txt"), expected, { text: "" }),
+    /another program or user has changed it/,
+  );
   t.ok(readFileSync(path("a.txt"), "latin1") === `one\n${before}`, "a longer file is not as expected");
 });
 
@@ -88,7 +91,7 @@ t.test("a read-only file is written only on request, and stays read-only", async
     const before = await readState(path("a.txt"));
     if (process.getuid?.() !== 0)
       await t.rejects(files.replace(path("a.txt"), before, { text: "two\n" }), {
-        message: /EACCES.*unchanged/,
+        message: /was not changed, because .*EACCES/,
       });
     const after = await files.replace(path("a.txt"), before, wanted);
     t.match(after, { kind: "known", text: "two\n", metadata: { mode: 0o444 } });
@@ -122,7 +125,7 @@ t.test("files are created with the requested mode, and removed", async (t) => {
   const stranger = { mode: 0o600, uid: uid + 1, gid };
   if (process.getuid?.() !== 0)
     await t.rejects(files.replace(path("b.txt"), ABSENT, { text: "one\n", metadata: stranger }), {
-      message: /The owner or group of .* cannot be restored: nothing was written/,
+      message: /was not changed, because its owner or group cannot be restored/,
     });
   t.strictSame(readdirSync(path("")), ["deep"]);
 });
@@ -132,7 +135,7 @@ t.test("a file that differs from the expected text is not changed", async (t) =>
   writeFileSync(path("a.txt"), "one\n");
   const seen = await readState(path("a.txt"));
   writeFileSync(path("a.txt"), "theirs\n");
-  const refused = { message: /was changed by another program or user: nothing was written/ };
+  const refused = { message: /was not written, because another program or user has changed it/ };
   for (const text of ["two\n", undefined])
     await t.rejects(files.replace(path("a.txt"), seen, { text }), refused);
   await t.rejects(files.replace(path("a.txt"), ABSENT, { text: "two\n" }), refused);
@@ -172,7 +175,7 @@ t.test("a full disk loses no bytes", async (t) => {
     ],
     { encoding: "utf8", cwd: process.cwd(), stdio: ["ignore", "pipe", "ignore"] },
   );
-  t.equal(said.match(/cannot be written \(EFBIG\) and is unchanged/g)?.length, 2);
+  t.equal(said.match(/was not changed, because it cannot be written \(EFBIG\)/g)?.length, 2);
   for (const name of ["one-name.txt", "a.txt", "two-names.txt"])
     t.equal(readFileSync(path(name), "utf8"), old, name);
   t.strictSame(readdirSync(path("")).sort(), ["a.txt", "one-name.txt", "two-names.txt"]);

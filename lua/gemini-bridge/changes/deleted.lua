@@ -29,8 +29,8 @@ local function create(change)
       if vim.w.gemini_page then
         return -- the page already says that the file is deleted
       end
-      local remedy = change.fixed and "This cannot be undone: " .. change.fixed
-        or ":GeminiUndo restores it, :GeminiKeep accepts the deletion."
+      local remedy = change.fixed and "The file cannot be restored: " .. change.fixed
+        or ":GeminiUndo restores the file, :GeminiKeep accepts the deletion."
       notify(("%s deleted %s. %s"):format(change.cli, path.display(change.path, 20), remedy))
     end,
   })

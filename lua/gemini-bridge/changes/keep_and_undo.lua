@@ -76,6 +76,7 @@ function M.of_all()
   return #all > 0 and { files = whole(all) } or nil
 end
 
+--- Returns the changes to keep or undo, or the message for the user if there are none.
 ---@param opts gemini_bridge.ChangeOptions
 ---@return gemini_bridge.Chosen? chosen, string? problem
 local function choose(opts)
@@ -102,7 +103,7 @@ local function choose(opts)
   local first, last = unpack(opts.lines or { line, line })
   local ids = signs.ids(vim.api.nvim_get_current_buf(), first, last)
   local chosen_hunks = #ids > 0 and { files = { { path = change.path, hunks = ids } } } or nil
-  return chosen_hunks, "No change here: go to the next one, or see :GeminiChanges."
+  return chosen_hunks, "No unreviewed changes here: :GeminiChanges lists all changes."
 end
 
 --- Sends a decision to the Node host. The host tells the user the result in one message.
@@ -150,12 +151,16 @@ function M.confirm(count, act)
   if count <= MAX_UNASKED_FILES then
     return act()
   end
-  local yes = ("Undo the changes of %d files"):format(count)
-  choose_answer({ yes, "Cancel" }, { prompt = ("Undo %d files?"):format(count) }, function(answer)
-    if answer == yes then
-      act()
+  local yes = ("Undo the changes in %d files"):format(count)
+  choose_answer(
+    { yes, "Cancel" },
+    { prompt = ("Undo the changes in %d files?"):format(count) },
+    function(answer)
+      if answer == yes then
+        act()
+      end
     end
-  end)
+  )
 end
 
 --- Undoes changes: restores the earlier bytes of the files. Reloads each buffer in one undo step. Asks the user first

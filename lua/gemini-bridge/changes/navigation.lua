@@ -85,7 +85,7 @@ local function by_turn()
   return vim.iter(listed):flatten():totable()
 end
 
---- Returns the connected CLIs that have sent no hook, each with the reason.
+--- Returns the connected CLIs whose hooks have not reported anything, each with the reason.
 ---@return string[]
 local function untracked()
   return vim
@@ -108,9 +108,9 @@ local function nothing_listed()
     return "No unreviewed changes. The bridge is stopped: run :GeminiStart to track changes."
   end
   local text = now.hooks and "No unreviewed changes."
-    or "Changes cannot be tracked yet: no hook of a CLI has reported to Neovim."
+    or "No changes are listed, because no CLI has reported its edits to Neovim yet."
   if #others > 0 then
-    return ("%s Changes by these CLIs are not tracked: %s"):format(text, table.concat(others, "; "))
+    return ("%s Changes by these CLIs are not listed: %s"):format(text, table.concat(others, "; "))
   end
   local cli = not now.hooks and clis.get(config.get().terminal.cli)
   local is_missing = cli and link.is_possible(cli) and link.state(cli) ~= "installed"

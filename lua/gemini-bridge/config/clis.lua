@@ -98,7 +98,7 @@ function M.get(name)
     end
     names[#names + 1] = cli.name
   end
-  return nil, ("unknown CLI '%s'; known: %s"):format(name, table.concat(names, ", "))
+  return nil, ("Unknown CLI '%s'. Known: %s."):format(name, table.concat(names, ", "))
 end
 
 return M

@@ -16,7 +16,7 @@ local function trusted()
   local ok, answer = pcall(trust, require("gemini-bridge.context.workspace").get().directories)
   if not ok then
     require("gemini-bridge.notify")(
-      "The function of the option `trust` failed: " .. tostring(answer),
+      "The option `trust` is ignored, because its function failed: " .. tostring(answer),
       "error"
     )
     return nil

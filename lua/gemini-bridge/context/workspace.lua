@@ -17,8 +17,11 @@ local function from_option()
   if type(option) ~= "table" then
     local ok, answer = pcall(option)
     if not ok or type(answer) ~= "table" then
-      local reason = ok and "it returned no list of directories" or tostring(answer)
-      require("gemini-bridge.notify")("The function of the option `workspace` failed: " .. reason, "error")
+      local reason = ok and "it did not return a list of directories" or tostring(answer)
+      require("gemini-bridge.notify")(
+        "The option `workspace` is ignored, because its function failed: " .. reason,
+        "error"
+      )
       return {}
     end
     option = answer
@@ -34,7 +37,7 @@ end
 local function refuse(directory)
   if not refused[directory] then
     refused[directory] = true
-    local text = "CLIs cannot find this Neovim from %s, because the path is not UTF-8. "
+    local text = "A CLI in %s cannot find this Neovim, because the path is not UTF-8. "
       .. "Rename the directory, or start the CLI elsewhere."
     require("gemini-bridge.notify")(text:format(disk.display(directory, 30)), "warn")
   end

@@ -205,7 +205,8 @@ function M.written(params)
     M.now(buf)
     if vim.bo[buf].modified and versions[buf] ~= path.version(params.path) and not told[buf] then
       told[buf] = true
-      local text = "%s has also changed on disk: :e! loads the file, :w! keeps your text."
+      local text =
+        "%s has changed on disk, but you have unsaved changes. :e! discards them, :w! overwrites the file."
       notify(text:format(path.display(params.path, 24)), "warn")
     end
   end)

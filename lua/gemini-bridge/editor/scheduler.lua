@@ -41,7 +41,11 @@ end
 function M.attempt(step, ...)
   local ok, problem = pcall(step, ...)
   if not ok then
-    notify("An autocommand or an option caused an error: " .. M.reason(problem), "warn")
+    notify(
+      "This error probably comes from an autocommand or from a function in your options: "
+        .. M.reason(problem),
+      "warn"
+    )
   end
   return ok
 end

@@ -55,7 +55,8 @@ local function cli_named(name)
   end
   local program = M.program(cli)[1]
   if vim.fn.executable(program) == 0 then
-    return nil, ("%s was not found: install it, or set the option clis.%s.cmd"):format(program, name)
+    return nil,
+      ("%s was not found: install this program, or set the option clis.%s.cmd"):format(program, name)
   end
   return cli
 end
@@ -113,14 +114,16 @@ end
 ---@return boolean is_early True if the first hook may still arrive.
 function M.missing_hooks(cli)
   if M.state(cli) == "installed" then
-    return "it has sent no hook yet; if it started before the extension was installed, start it again", true
+    return "it has not reported anything yet; if it was started before the extension was installed, restart it",
+      true
   elseif M.is_possible(cli) then
     local name = cli.name == config.get().terminal.cli and "" or " " .. cli.name
-    return ("it has no hooks; :GeminiExtension install%s, then start it again"):format(name), false
+    return ("it does not report its edits; run :GeminiExtension install%s, then restart it"):format(name),
+      false
   elseif cli.gate then
-    return ("it has sent no hook; start it by :Gemini cli=%s"):format(cli.name), false
+    return ("it does not report its edits; start it with :Gemini cli=%s"):format(cli.name), false
   end
-  return "it has no hooks", false
+  return "it cannot report its edits", false
 end
 
 --- Runs the CLI with the subcommand `extensions`.
@@ -168,7 +171,7 @@ end
 ---@param done? fun()
 ---@param advice? string Next step for the user. Appended to the message.
 function M.create(cli, done, advice)
-  notify(("Linking the extension in %s"):format(cli.label))
+  notify(("Linking the extension in %s …"):format(cli.label))
   local function create()
     run(cli, vim.list_extend({ "link", folder }, KINDS[cli.like].consent), function(_, output)
       -- The exit code is not reliable: Gemini CLI may link the extension but report an error. This happens if the user
@@ -198,7 +201,7 @@ function M.install(name)
   if not cli then
     return notify(problem, "error")
   end
-  M.create(cli, nil, " Restart that CLI to use it.")
+  M.create(cli, nil, " Restart the CLI to use the extension.")
 end
 
 --- Implements `:GeminiExtension remove`: removes the link and tells the user the result.

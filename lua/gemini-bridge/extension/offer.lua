@@ -31,6 +31,7 @@ local function never()
   return ok and lines or {}
 end
 
+--- Saves the CLIs for which the user has answered "Never".
 ---@param names string[]
 local function write_never(names)
   local ok = pcall(function()
@@ -38,7 +39,7 @@ local function write_never(names)
     assert(vim.fn.writefile(names, never_file()) == 0)
   end)
   if not ok then
-    notify(("Your answer was not saved: %s cannot be written."):format(never_file()), "warn")
+    notify(("Your answer was not saved, because %s cannot be written."):format(never_file()), "warn")
   end
 end
 
@@ -68,10 +69,13 @@ local function needs_extension(cli)
   return cli.like == "gemini" and not has_defaults
 end
 
+--- Asks the user whether to install the extension.
 ---@param cli gemini_bridge.Cli
 ---@param go fun()
 local function ask(cli, go)
-  local question = ("Let %s tell Neovim what it changes? This links an extension."):format(cli.label)
+  local question = ("Install an extension in %s, so that the CLI reports its edits to Neovim?"):format(
+    cli.label
+  )
   choose({ INSTALL, NOT_NOW, NEVER }, { prompt = question }, function(choice)
     if choice == INSTALL then
       return link.create(cli, go)

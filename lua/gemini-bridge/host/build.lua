@@ -82,7 +82,7 @@ local function steps(node)
   local for_developers = vim.uv.fs_stat(root .. "/node_modules/tap") ~= nil
   if not for_developers and bundle.read(packages_stamp) ~= bundle.hash({ root .. "/package-lock.json" }) then
     list[1] = {
-      says = "installing packages",
+      step = "installing packages",
       -- stylua: ignore
       cmd = {
         "npm", "ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline",
@@ -95,7 +95,7 @@ local function steps(node)
     }
   end
   list[#list + 1] = {
-    says = "bundling",
+    step = "bundling",
     cmd = { node, "scripts/build.mjs" },
     hint = function()
       return "please report this with the output above"
@@ -118,28 +118,28 @@ end
 ---@param done fun(problem?: string)
 local function run_steps(list, path, progress, done)
   local function run(index)
-    local step = list[index]
-    if not step then
-      progress("built")
+    local this = list[index]
+    if not this then
+      progress("The build is complete")
       return done()
     end
-    progress(("%s (%d of %d)"):format(step.says, index, #list))
+    progress(("Build step %d of %d: %s"):format(index, #list, this.step))
     local options = { cwd = root, text = true, env = { PATH = path } }
-    local ok, err = pcall(vim.system, step.cmd, options, function(result)
+    local ok, problem = pcall(vim.system, this.cmd, options, function(result)
       vim.schedule(function()
         if result.code == 0 then
-          if step.after then
-            step.after()
+          if this.after then
+            this.after()
           end
           return run(index + 1)
         end
         local output = (result.stdout or "") .. (result.stderr or "")
-        local command = table.concat(step.cmd, " ", 1, 2)
-        done(("%s failed (%s):\n%s\n%s"):format(step.says, command, last_lines(output), step.hint(output)))
+        local command = table.concat(this.cmd, " ", 1, 2)
+        done(("%s failed (%s):\n%s\n%s"):format(this.step, command, last_lines(output), this.hint(output)))
       end)
     end)
     if not ok then
-      done(("%s failed: %s"):format(step.says, err))
+      done(("%s failed: %s"):format(this.step, problem))
     end
   end
   run(1)
@@ -153,9 +153,9 @@ end
 function M.run(progress, done, node)
   node = node or "node"
   if running then
-    return done("a build is already running")
+    return done("another build is running; wait until it has ended")
   elseif bundle.is_release then
-    progress("nothing to build: releases include the bundle")
+    progress("There is nothing to build: this release is already built")
     return done(bundle.problem())
   end
   running = true

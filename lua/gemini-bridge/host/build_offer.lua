@@ -38,6 +38,7 @@ function M.rebuild(done)
   end, config.get().node)
 end
 
+--- Asks the user whether to build the Node part, unless npm is missing.
 ---@param state "missing"|"stale"
 ---@param go fun() Called after the build.
 local function offer_build(state, go)

@@ -97,6 +97,7 @@ local function stopped(problem)
   status.set({ state = "stopped", workspace = {}, clients = {}, error = problem })
 end
 
+--- Called when the bridge cannot be started.
 ---@param problem string
 local function failed(problem)
   stopped(problem)
@@ -117,11 +118,14 @@ local function recover(last, ended, reason)
   restarts = restarts + 1
   if restarts > MAX_RESTARTS then
     stopped(reason)
-    notify("The bridge keeps failing and was stopped: see :GeminiLog, then run :GeminiStart", "error")
+    notify(
+      "The bridge has crashed repeatedly and stays stopped. :GeminiLog shows why, :GeminiStart tries again.",
+      "error"
+    )
     return
   end
   if restarts == 1 then
-    notify(("The bridge ended unexpectedly (%s); restarting"):format(reason), "warn")
+    notify(("The bridge has crashed (%s) and is being restarted."):format(reason), "warn")
   end
   local waiting = { state = "starting", workspace = {}, clients = {} }
   status.set(waiting)
@@ -255,6 +259,7 @@ function M.attached(params)
   return require("gemini-bridge.host.boot").make()
 end
 
+--- Called when the host reports its status, such as a failed start.
 ---@param new gemini_bridge.HostStatus
 function M.on_status(new)
   if new.state ~= "stopped" then

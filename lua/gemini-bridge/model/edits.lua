@@ -70,7 +70,7 @@ local function check(file)
   elseif not vim.bo[buf].modifiable or vim.bo[buf].readonly then
     error(("%s is read-only in Neovim"):format(name), 0)
   elseif has_changed(file, buf) or (file.version and sent and sent ~= file.version) then
-    error(("%s has changed meanwhile: request the edits again"):format(name), 0)
+    error(("%s has changed since the edits were computed: request the edits again"):format(name), 0)
   end
   return buf
 end
@@ -155,7 +155,10 @@ local function preview(params)
   return edit_copy(params, function(buf, _, _, after)
     local encoding = vim.bo[buf].fileencoding
     if not ((encoding == "" or encoding == "utf-8") and disk.is_utf8(after)) then
-      error(("%s is not UTF-8: its change cannot be reviewed"):format(disk.display(params.file.path)), 0)
+      error(
+        ("The user cannot review this change, because %s is not UTF-8"):format(disk.display(params.file.path)),
+        0
+      )
     end
     return after
   end)

@@ -164,9 +164,9 @@ end
 local function obstacle(buf)
   local name = vim.api.nvim_buf_get_name(buf)
   if vim.bo[buf].buftype ~= "" or name:sub(1, 1) ~= "/" then
-    return "Notes are for lines of files: this buffer has no file."
+    return "This buffer cannot have notes, because it has no file."
   elseif patterns.match(config.get().context.exclude, path.relative(name)) then
-    return "This file is not shared with CLIs: see the option context.exclude."
+    return "This file cannot have notes, because your option context.exclude hides it from CLIs."
   end
 end
 

@@ -70,7 +70,7 @@ function M.write(known, notes)
     problem = private_file.write(file(), vim.json.encode(kept))
   end
   if problem then
-    notify("The notes could not be saved: " .. problem, "warn")
+    notify("The notes were not saved: " .. problem, "warn")
   end
 end
 

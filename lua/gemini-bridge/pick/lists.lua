@@ -51,6 +51,7 @@ local function hunks_of(change)
   return shown
 end
 
+--- Lists the unreviewed changes.
 ---@return gemini_bridge.PickItem[]?, string?
 local function changed_files()
   local all = require("gemini-bridge.changes.changes").all()
@@ -74,6 +75,7 @@ local function changed_files()
   end, all)
 end
 
+--- Lists the entries of the history.
 ---@return gemini_bridge.PickItem[]?, string?
 local function past_entries()
   local entries = require("gemini-bridge.changes.history.entries").wait()
@@ -101,6 +103,7 @@ local function past_entries()
   end, entries)
 end
 
+--- Lists the last prompts of the user.
 ---@return gemini_bridge.PickItem[]?, string?
 local function past_prompts()
   local prompts = require("gemini-bridge.prompt.history").list()

@@ -149,7 +149,10 @@ function M.pick(name, opts)
     local known = "auto, snacks, telescope, fzf, select"
     return notify(("Unknown picker '%s'. Known: %s."):format(picker, known), "error")
   elseif picker ~= "auto" and not is_installed(picker) then
-    return notify(("%s is not installed."):format(MODULES[picker]), "error")
+    return notify(
+      ("%s is not installed: install it, or choose another picker."):format(MODULES[picker]),
+      "error"
+    )
   end
   local items, reason = list.items()
   if not items then

@@ -10,11 +10,12 @@ local M = {}
 local NAME = "gemini-bridge://prompt"
 local HEIGHT_LINES = 10
 
+--- Messages that say why a command has not sent the prompt.
 ---@type gemini_bridge.WriteMessages
 local MESSAGES = {
-  renamed = "This buffer keeps its name: :w sends the prompt, :w {file} writes a copy.",
-  mapped = "This key does not send the prompt: use :w.",
-  range = "A prompt is sent as a whole: use :w without a range.",
+  renamed = "The name of this buffer cannot be changed: :w sends the prompt, :w {file} writes a copy.",
+  mapped = "The prompt was not sent, because a mapping wrote the buffer: type :w to send it.",
+  range = "Only the whole prompt can be sent: use :w without a range.",
 }
 
 ---@param buf integer
@@ -36,7 +37,7 @@ end
 local function send(buf)
   local text = text_of(buf)
   if not text then
-    return notify("There is nothing to send.", "warn")
+    return notify("There is nothing to send: the prompt is empty.", "warn")
   end
   history.add(text)
   require("gemini-bridge.prompt.outbox").send({ source = "nothing", text = vim.trim(text), submit = true })
@@ -134,7 +135,7 @@ function M.open(opts)
   if opts.lines then
     local items, problem = require("gemini-bridge.prompt.sources").items({ lines = opts.lines })
     if not items or #items == 0 then
-      return notify(problem or "There is nothing to send.", "warn")
+      return notify(problem or "There is nothing to send: the prompt is empty.", "warn")
     end
     local cwd = require("gemini-bridge.prompt.reference").directory()
     parts[1] = require("gemini-bridge.prompt.reference").prompt(items, cwd, "")

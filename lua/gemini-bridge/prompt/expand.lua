@@ -23,13 +23,14 @@ local function is_name(word)
   return rest ~= nil and rest:gsub(":[phtre~.]", "") == ""
 end
 
+--- Expands `%`, `#` or `<cfile>`.
 ---@param word string
 ---@return string? path
 ---@return string? problem
 local function name(word)
   local path = vim.fn.expand(word)
   if path == "" then
-    return nil, ("There is no file for %s."):format(word)
+    return nil, ("There is no file name to substitute for %s."):format(word)
   elseif vim.startswith(word, "<cfile>") and not exists(path) then
     -- Like |gf|, also searches relative to the directory of the current file.
     local beside = vim.fs.joinpath(vim.fn.expand("%:p:h"), path)
@@ -92,7 +93,7 @@ function M.files(words)
     vim.list_extend(all, found)
   end
   if #all > MAX_FILES then
-    return nil, ("%d files match; at most %d can be sent."):format(#all, MAX_FILES)
+    return nil, ("%d files match, but at most %d can be sent: name fewer files."):format(#all, MAX_FILES)
   end
   return all
 end

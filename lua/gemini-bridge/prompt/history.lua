@@ -21,11 +21,15 @@ local function is_prompt(value)
   return type(value) == "table" and type(value.text) == "string" and type(value.time) == "number"
 end
 
+--- Saves the prompts.
 ---@param prompts gemini_bridge.PastPrompt[]
 local function write(prompts)
   local problem = private_file.write(path(), vim.json.encode(prompts))
   if problem then
-    require("gemini-bridge.notify")("The prompt could not be saved for :GeminiPrompt!: " .. problem, "warn")
+    require("gemini-bridge.notify")(
+      "The prompt was not saved, so that :GeminiPrompt! cannot restore it: " .. problem,
+      "warn"
+    )
   end
 end
 

@@ -66,13 +66,13 @@ local function remove(prompt)
   end, prompts)
 end
 
---- Saves the text of an undelivered prompt in the prompt history.
+--- Saves the text of an undelivered prompt in the prompt history, and tells the user.
 ---@param prompt gemini_bridge.Prompt
----@param why string
-local function keep(prompt, why)
+---@param reason string
+local function keep(prompt, reason)
   remove(prompt)
   history.add(text_of(prompt))
-  notify(why .. " Get it back with :GeminiPrompt!", "warn")
+  notify(reason .. " :GeminiPrompt! restores the text.", "warn")
 end
 
 --- Sends a prompt to the host.
@@ -104,7 +104,7 @@ function M.send(opts)
   local items, problem = require("gemini-bridge.prompt.sources").items(opts)
   local text = opts.text or ""
   if not items or (#items == 0 and text == "") then
-    return notify(problem or "There is nothing to send.", "warn")
+    return notify(problem or "There is nothing to send: the prompt is empty.", "warn")
   end
   last_id = last_id + 1
   local prompt =
@@ -136,7 +136,7 @@ function M.cancel()
   vim.fn.setreg('"', table.concat(texts, "\n"))
   channel.notify("prompts_cancelled", vim.empty_dict())
   notify(
-    ("%d %s cancelled. The unnamed register has the text."):format(
+    ("Cancelled %d %s. The text is in the unnamed register."):format(
       #texts,
       #texts == 1 and "prompt" or "prompts"
     )
@@ -223,8 +223,9 @@ function M.waits(params)
   end
   prompt.waits = params.reason
   if params.say then
-    local text = ("The prompt waits until %s"):format(params.reason)
-    notify(text .. (#text + #HINT < vim.v.echospace - MESSAGE_MARGIN and HINT or ""))
+    local length = #"The prompt waits until " + #params.reason + #HINT
+    local hint = length < vim.v.echospace - MESSAGE_MARGIN and HINT or ""
+    notify(("The prompt waits until %s%s"):format(params.reason, hint))
   end
 end
 

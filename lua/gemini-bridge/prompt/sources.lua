@@ -27,10 +27,13 @@ local function file_of(buf)
   if vim.bo[buf].buftype ~= "" or path == "" then
     return nil, "This buffer has no file."
   elseif not vim.uv.fs_stat(path) then
-    return nil, "This file is not on disk yet; write it first, so that the CLI can read it."
+    return nil, "This file is not on disk yet: write it first, so that the CLI can read it."
   end
   if vim.bo[buf].modified then
-    require("gemini-bridge.notify")("The CLI reads the file on disk, without your unsaved changes.", "warn")
+    require("gemini-bridge.notify")(
+      "The CLI reads the file without your unsaved changes: write the file to include them.",
+      "warn"
+    )
   end
   return path
 end
@@ -91,6 +94,7 @@ end
 
 local sources = {}
 
+--- Returns the current file, the entries of an explorer or of a list window, or the text of a buffer without a file.
 ---@param opts gemini_bridge.SendOptions
 function sources.here(opts)
   if vim.bo.buftype == "quickfix" then
@@ -100,7 +104,8 @@ function sources.here(opts)
   if entries then
     return vim.tbl_map(function(path)
       return { path = path }
-    end, entries), "There is no file here."
+    end, entries),
+      "There is no file on this line."
   end
   local path, problem = file_of(0)
   if path then
@@ -113,12 +118,14 @@ function sources.here(opts)
   return excerpt_here(opts.lines), problem
 end
 
+--- Returns the last output of a terminal.
 function sources.output()
   local excerpt = require("gemini-bridge.prompt.excerpt")
   local buf = excerpt.last_terminal()
-  return as_items(buf and excerpt.of_terminal(buf)), "There is no terminal output."
+  return as_items(buf and excerpt.of_terminal(buf)), "There is no terminal output to send."
 end
 
+--- Returns the diagnostics of the current file.
 ---@param opts gemini_bridge.SendOptions
 function sources.diagnostics(opts)
   local path, problem = file_of(0)
@@ -144,6 +151,7 @@ function sources.diagnostics(opts)
   return items
 end
 
+--- Returns the entries of the quickfix list.
 function sources.quickfix()
   local items = from_list(vim.fn.getqflist())
   if #items == 0 then
@@ -188,6 +196,7 @@ function sources.nothing()
   return {}
 end
 
+--- Returns the files that the user has named.
 ---@param names string[]
 local function files(names)
   local items = {}

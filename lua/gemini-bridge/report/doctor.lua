@@ -109,8 +109,8 @@ local function failure(output)
     return problem, ("install Node %d or later, or set the option node"):format(build.MIN_NODE)
   end
   local reason = output:match("[^\n]*Error[^\n]*") or vim.trim(output):match("[^\n]*$")
-  return "The doctor failed: " .. (reason ~= "" and reason or "it did not answer"),
-    ("run `%s %s` in a shell to see more"):format(config.get().node, program)
+  return "The doctor failed: " .. (reason ~= "" and reason or "there was no answer"),
+    ("run `%s %s` in a shell to see the details"):format(config.get().node, program)
 end
 
 --- Runs the doctor and waits for its result. Blocks, because |:checkhealth| is synchronous.

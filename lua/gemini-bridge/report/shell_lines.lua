@@ -72,7 +72,7 @@ function M.show(form)
   if has_clipboard then
     vim.fn.setreg("+", text)
   end
-  local result = ("# Copied to %s: run it in the shell, then start the CLI there."):format(
+  local result = ("# These lines were copied to %s: run them in a shell, then start the CLI there."):format(
     has_clipboard and "the clipboard" or "Neovim's unnamed register"
   )
   vim.api.nvim_echo({ { text .. result } }, false, {})

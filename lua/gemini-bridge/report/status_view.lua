@@ -42,11 +42,11 @@ local function rivals(editors)
     return {}
   end
   return {
-    ("%d editors are open here; a CLI in another terminal connects to %s."):format(
+    ("%d editors have this directory open. A CLI in another terminal connects to %s."):format(
       editors.count,
-      editors.isOwn and "this one" or ("process %d"):format(editors.pid)
+      editors.isOwn and "this Neovim" or ("process %d"):format(editors.pid)
     ),
-    "To connect to this one, use the lines of :GeminiEnv.",
+    "To connect a CLI to this Neovim, first run the lines of :GeminiEnv in its shell.",
   }
 end
 
@@ -54,7 +54,7 @@ end
 local function shared_now()
   local shared = require("gemini-bridge.context.consent").shared()
   if shared.paused then
-    return { "nothing: paused, resume with :GeminiShare on" }
+    return { "nothing, because sharing is paused; :GeminiShare on resumes sharing" }
   end
   local lines = {}
   if shared.excluded then
@@ -96,7 +96,7 @@ local function clients(now)
       return ('%s, shows "Disconnected": type /ide enable there'):format(name)
     end
     local activity = client.activity ~= "idle" and ", " .. ACTIVITIES[client.activity] or ""
-    local hooks = client.hooks and "" or ", no hook received yet"
+    local hooks = client.hooks and "" or ", has not reported its edits yet"
     return ("%s%s, connected for %s%s"):format(name, activity, age(client.connectedAt), hooks)
   end, now.clients)
 end
@@ -153,7 +153,7 @@ local function state(now)
   if now.state == "running" then
     return ("running on port %d, process %d"):format(now.port, now.pid)
   elseif now.state == "stopped" then
-    return now.error and "stopped: " .. now.error or "stopped, start with :GeminiStart"
+    return now.error and "stopped: " .. now.error or "stopped, :GeminiStart starts it"
   end
   return now.state
 end
@@ -173,7 +173,7 @@ function M.lines()
     { "Pinned", pinned() },
     { "Clients", connected or running and { "none yet: run :Gemini, or gemini in a shell" } or {} },
     { "Tools", tools(now) },
-    { "Agent told", told(now) },
+    { "Told agent", told(now) },
     { "Reviews", reviews() },
     { "Gate", require("gemini-bridge.turns.gate").lines() },
     { "Terminals", terminals() },

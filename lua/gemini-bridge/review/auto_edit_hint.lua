@@ -43,7 +43,9 @@ function M.count(review)
     return
   end
   is_told = true
-  notify("Many proposals? Press Shift+Tab in the CLI to let it write, and review later with :GeminiChanges.")
+  notify(
+    "Tip: Shift+Tab in the CLI makes it write without asking. You can then review all changes with :GeminiChanges."
+  )
 end
 
 return M

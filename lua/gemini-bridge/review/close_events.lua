@@ -36,7 +36,7 @@ local function stay_pending(review)
     screen.show_waiting()
     if was_shown then
       local name = path.display(review.filePath, 24)
-      notify(("The proposal for %s is still pending: :GeminiReview shows it again."):format(name))
+      notify(("The proposal for %s was closed but not rejected: :GeminiReview shows it again."):format(name))
     end
   end)
 end

@@ -29,7 +29,10 @@ local M = {}
 ---@return boolean accepted
 local function accept_by_write(review, run, force)
   if not config.get().diff.write_accepts then
-    notify("Writing does not accept a proposal: use :GeminiAccept or :GeminiReject.", "warn")
+    notify(
+      "Your option diff.write_accepts is off, so that :w does not accept a proposal: use :GeminiAccept.",
+      "warn"
+    )
     return false
   end
   return decision.accept(review, run, force)
@@ -200,9 +203,9 @@ function M.replace(review, params)
   review.proposed, review.text_id, review.written = params.newContent, params.textId, nil
   if is_seen then
     review.is_replaced = true
-    local undo = is_edited and " Undo restores your text." or ""
+    local undo = is_edited and " Undo (u) restores your text." or ""
     notify(
-      ("%s has proposed another text for %s.%s"):format(review.label, path.display(review.filePath, 24), undo),
+      ("%s has replaced its proposal for %s.%s"):format(review.label, path.display(review.filePath, 24), undo),
       "warn"
     )
   end

@@ -36,7 +36,7 @@ local function keep_edits(review)
   for _, edits in ipairs(records.edits(review)) do
     local command = saved_texts.keep(review.filePath, edits)
     local name = path.display(review.filePath, 24)
-    notify(("The review of %s has ended. Your edits are kept: %s"):format(name, command), "warn")
+    notify(("The review of %s has ended. Open your edits with %s"):format(name, command), "warn")
   end
   records.remove(review)
 end
@@ -118,7 +118,7 @@ local function finish(review, outcome, run, decision)
     -- window.
     after_typing(review, step)
     local name = path.display(review.filePath, 24)
-    notify(("The review of %s has ended. Press <Esc>: the proposal then closes."):format(name))
+    notify(("The review of %s has ended. The proposal closes when you press <Esc>."):format(name))
     return true
   end
   local buf = review.buffers and review.buffers.proposal or -1
@@ -140,12 +140,10 @@ local function obstacle(review)
   if open and vim.bo[open].modified then
     return ("%s has unsaved changes: save them first, or discard them with :GeminiAccept!"):format(name)
   elseif staleness.has_changed(review) then
-    return ("%s has changed since the proposal was made: compare again, then accept with :GeminiAccept!"):format(
-      name
-    )
+    return staleness.warning(review)
   elseif review.is_replaced then
     review.is_replaced = false -- the user may accept the next time
-    return ("The proposal for %s was replaced: check it, then accept again."):format(name)
+    return ("The CLI has replaced the proposal for %s: check the new text, then accept again."):format(name)
   end
 end
 
@@ -158,7 +156,7 @@ function M.accept(review, run, force)
   local content = records.content(review)
   local problem
   if content == "" and review.proposed ~= "" then
-    problem = ("%s cannot receive an empty text, so it was not accepted. Add text, or use :GeminiReject."):format(
+    problem = ("Not accepted, because %s cannot receive an empty text: add text, or use :GeminiReject."):format(
       review.label
     )
   elseif not force then
@@ -200,12 +198,15 @@ end
 local function report_lost(review, problem)
   local name, content = path.display(review.filePath, 20), review.decision[2].content
   if not content then
-    return notify(("%s is gone and did not receive your rejection of %s."):format(review.label, name), "warn")
+    return notify(
+      ("%s has disconnected and did not receive your rejection of %s."):format(review.label, name),
+      "warn"
+    )
   end
   scheduler.now(function()
     local command = saved_texts.keep(review.filePath, content)
-    local reason = problem or ("%s is gone"):format(review.label)
-    notify(("%s. The text of %s that you accepted is kept: %s"):format(reason, name, command), "warn")
+    local reason = problem or ("%s has disconnected"):format(review.label)
+    notify(("%s. Open the accepted text of %s with %s"):format(reason, name, command), "warn")
   end)
 end
 

@@ -63,9 +63,12 @@ end
 local function undo(steps)
   local last = table.remove(steps)
   if not last then
-    notify("No kept or dropped hunk to undo. Use u to undo an edit.")
+    notify("There is no kept or dropped hunk to undo. Press u to undo an edit.")
   elseif not last() then
-    notify("That hunk was edited afterwards. Use u to undo step by step.", "warn")
+    notify(
+      "You have edited this hunk since you kept or dropped it. Press u to undo your edits one by one.",
+      "warn"
+    )
   end
 end
 

@@ -22,10 +22,10 @@ local last_id = 0
 local function announce(review)
   local waiting = #records.pending() - 1
   local who = #status.names() > 1 and status.plain(review.client, review.label) or review.label
-  local what = who .. " proposes a change to "
   local rest = waiting > 0 and (" (%d more waiting)"):format(waiting) or ""
-  local room = vim.v.echospace - #what - #rest
-  notify(what .. path.display(review.filePath, math.max(room, 8)) .. rest)
+  local room = vim.v.echospace - #who - #" proposes a change to " - #rest
+  local name = path.display(review.filePath, math.max(room, 8))
+  notify(("%s proposes a change to %s%s"):format(who, name, rest))
 end
 
 saved_texts.save_on_exit(records.unsaved)
@@ -86,8 +86,8 @@ end
 
 --- Messages for reviews that end without a decision, by reason.
 local TEXTS = {
-  cancelled = "%s has cancelled its edit: the review of %s was closed.",
-  disconnected = "%s is gone: the review of %s was closed.",
+  cancelled = "%s has cancelled its edit, so that the review of %s was closed.",
+  disconnected = "%s has disconnected, so that the review of %s was closed.",
 }
 
 --- Closes a review without a decision of the user.

@@ -172,7 +172,7 @@ function M.read(args)
   if kept then
     fill(args.buf, kept)
   else
-    notify("This text was deleted: texts are kept for a week.", "warn")
+    notify("The text of this buffer no longer exists: saved texts are deleted after a week.", "warn")
   end
 end
 
@@ -212,7 +212,9 @@ function M.restore()
   scheduler.now(function()
     local commands = vim.tbl_map(open, earlier)
     notify(
-      ("Your edited proposals of an earlier session are kept: %s"):format(table.concat(commands, " | ")),
+      ("Your edits of proposals from an earlier session were saved. Open them with %s"):format(
+        table.concat(commands, " | ")
+      ),
       "warn"
     )
   end)

@@ -82,7 +82,7 @@ local function show(review)
   end
   if not ok then
     local name, reason = path.display(review.filePath, 24), scheduler.reason(opened)
-    notify(("The review of %s cannot be shown: %s"):format(name, reason), "warn")
+    notify(("The review of %s cannot be shown (%s). :GeminiReview tries again."):format(name, reason), "warn")
     return
   end
   review.view = opened

@@ -103,12 +103,21 @@ function M.has_changed(review)
   return false
 end
 
+--- Returns the warning about a file that has changed during its review.
+---@param review gemini_bridge.Review
+---@return string
+function M.warning(review)
+  return ("%s has changed since the proposal was made: compare again, then accept with :GeminiAccept!"):format(
+    path.display(review.filePath, 24)
+  )
+end
+
 --- Handles the report of the Node host that a proposal is stale or no longer stale. Warns the user once.
 ---@param review gemini_bridge.Review
 ---@param stale boolean
 function M.update(review, stale)
   if stale and not review.stale then
-    notify(("%s has changed: the proposal is stale."):format(path.display(review.filePath, 32)), "warn")
+    notify(M.warning(review), "warn")
   end
   review.stale = stale
   scheduler.now(function()

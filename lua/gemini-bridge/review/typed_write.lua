@@ -67,11 +67,12 @@ end
 ---@field mapped string Shown if the user writes by a key mapping that the plugin does not recognize.
 ---@field range string Shown after `:w` with a range.
 
+--- Messages that say why a command has not accepted the proposal.
 ---@type gemini_bridge.WriteMessages
 local PROPOSAL = {
-  renamed = "This buffer keeps its name: :w accepts the proposal, :w {file} writes a copy.",
-  mapped = "This key does not accept the proposal: use :w.",
-  range = "A proposal is accepted as a whole: use :w without a range.",
+  renamed = "The name of this buffer cannot be changed: :w accepts the proposal, :w {file} writes a copy.",
+  mapped = "The proposal was not accepted, because a mapping wrote the buffer: type :w to accept it.",
+  range = "Only the whole proposal can be accepted: use :w without a range.",
 }
 
 --- Restores the name of the proposal buffer after the user has changed the name. Otherwise, an auto-save plugin would

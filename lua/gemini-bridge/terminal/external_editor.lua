@@ -113,6 +113,7 @@ function M.is_open()
   return open > 0
 end
 
+--- Opens the window for a text that the CLI asks the user to edit.
 ---@param path string
 ---@param channel integer
 local function edit(path, channel)
@@ -133,7 +134,7 @@ local function edit(path, channel)
       end,
     })
   else
-    notify("The CLI asks you to edit a text. Finish with :wq.")
+    notify("The CLI has opened a text for you to edit. Finish with :wq.")
   end
   open = open + 1
   vim.api.nvim_create_autocmd("BufWipeout", {

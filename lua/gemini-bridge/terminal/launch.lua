@@ -78,7 +78,7 @@ function M.spec(name, args, cli_name)
   end
   local cwd = M.cwd()
   if vim.fn.isdirectory(cwd) == 0 then
-    return nil, ("terminal.cwd: %s is not a directory"):format(cwd)
+    return nil, ("The option terminal.cwd names %s, which is not a directory"):format(cwd)
   end
   return {
     name = name,

@@ -135,7 +135,11 @@ local function take_over()
         pane = view.pane,
         pid = view.pid,
       })
-      notify(("%s was started by an earlier Neovim. To connect it, type /ide enable in it."):format(name))
+      notify(
+        ("The CLI in %s was started by an earlier Neovim. To connect it to this one, type /ide enable there."):format(
+          name
+        )
+      )
     end
   end
 end

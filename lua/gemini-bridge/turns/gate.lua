@@ -55,7 +55,7 @@ end
 local function obstacle(client)
   local cli = clis.get(client.cli)
   if not cli or not cli.gate then
-    return "only its own approval mode decides whether it asks"
+    return "Neovim cannot make this CLI ask; choose its approval mode in the CLI"
   elseif client.interrupted then
     return "it is disconnected; type /ide enable in it"
   elseif client.hooks then

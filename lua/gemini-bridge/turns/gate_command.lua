@@ -13,7 +13,10 @@ local function open(cli)
   local reach = gate.reach(cli)
   local list = table.concat(reach.others, "; ")
   if #reach.others > 0 and not reach.is_possible then
-    return notify(("The gate stays off, because no connected CLI would ask: %s"):format(list), "error")
+    return notify(
+      ("The gate stays off, because it would not make any connected CLI ask: %s"):format(list),
+      "error"
+    )
   end
   gate.set(true, cli)
   if status.get().state == "stopped" then
@@ -21,8 +24,8 @@ local function open(cli)
   elseif #reach.asking == 0 and #reach.others > 0 then
     return notify(("The gate is on, but no connected CLI asks yet: %s"):format(list), "warn")
   elseif #reach.asking == 0 then
-    local who = cli or "Gemini CLI"
-    return notify(("The gate is on for each %s that connects with hooks. None is connected yet."):format(who))
+    local scope = cli and " for " .. cli or ""
+    return notify(("The gate is on%s. It takes effect when a CLI connects."):format(scope))
   end
   local verb = #reach.asking == 1 and "asks" or "ask"
   local text = ("The gate is on: %s %s before each edit."):format(table.concat(reach.asking, ", "), verb)
@@ -53,7 +56,7 @@ function M.run(args)
     return notify(problem, "error")
   elseif profile and not profile.gate then
     return notify(
-      ("%s cannot be gated: only its own approval mode decides whether it asks."):format(profile.label),
+      ("The gate cannot make %s ask: choose an approval mode in that CLI."):format(profile.label),
       "error"
     )
   end
@@ -65,7 +68,7 @@ function M.run(args)
   end
   gate.set(false, cli)
   local name = cli or "each CLI"
-  notify(("The gate is off: the approval mode of %s decides whether it asks."):format(name))
+  notify(("The gate is off: %s asks only if its own approval mode says so."):format(name))
 end
 
 ---@param lead string

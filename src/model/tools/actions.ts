@@ -89,7 +89,7 @@ export const codeActions = defineTool({
         ];
       }),
     );
-    if (attached === 0) remarks.push(`No language server for ${name}.`);
+    if (attached === 0) remarks.push(`No language server is attached to ${name}.`);
     const lines = actions.map(({ id, title, kind }) => `${id}: ${title}${kind ? ` [${oneLine(kind)}]` : ""}`);
     return {
       text: [count(actions.length, "code action"), ...lines, ...remarks].join("\n"),

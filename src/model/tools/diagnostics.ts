@@ -127,7 +127,7 @@ export const diagnostics = defineTool({
     // Waits for a newly opened file even without `settle`, because language servers have not checked the file yet.
     const waits = attached > 0 && (args.settle || isNew);
     const settled = waits ? await ask("settle", { paths: [path], timeout }) : undefined;
-    const remark = attached === 0 ? `No language server for ${workspace.label(path)}.` : undefined;
+    const remark = attached === 0 ? `No language server is attached to ${workspace.label(path)}.` : undefined;
     return describe({ paths: [path], severity, remark, settled }, context);
   },
 });

@@ -53,7 +53,7 @@ export const format = defineTool({
     const { servers, attached } = await ask("document", { path, method, timeout: limits.timeout });
     const [server] = servers;
     if (!server) {
-      const reason = attached === 0 ? "No language server for" : "No language server can format";
+      const reason = attached === 0 ? "No language server is attached to" : "No language server can format";
       return { text: `${reason} ${workspace.label(path)}.`, structured: { files: [] } };
     }
     const { tick, tabSize, insertSpaces } = await ask("edit_context", { path });

@@ -189,7 +189,7 @@ end
 local function undo(shown, lines)
   local written = vim.tbl_filter(groups.was_written, meant(shown, lines))
   if #written == 0 then
-    return notify("This proposal was not written: there is nothing to undo.", "warn")
+    return notify("There is nothing to undo: this proposal was not written to the file.", "warn")
   end
   local ids, files = {}, {}
   for _, entry in ipairs(written) do
@@ -278,7 +278,7 @@ local function create()
   return shown
 end
 
---- Shows history entries on the page.
+--- Shows history entries on the page, or tells the user that there are none.
 ---@param found gemini_bridge.HistoryEntry[] Newest entry first.
 ---@param id? string Entry to go to. Default on a new page: the first entry of the tree.
 local function show(found, id)

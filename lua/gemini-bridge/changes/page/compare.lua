@@ -120,7 +120,7 @@ function M.ask(right, name)
   channel.notify("change_before_asked", { path = name })
 end
 
---- Shows the comparison after the Node host has sent the earlier text.
+--- Shows the comparison after the Node host has sent the earlier text, or the reason why the text is unknown.
 ---@param params gemini_bridge.calls.change_before
 function M.answered(params)
   local shown = open
@@ -128,7 +128,10 @@ function M.answered(params)
     return
   elseif params.problem then
     open = nil
-    return notify(("%s cannot be compared: %s"):format(vim.fs.basename(params.path), params.problem), "warn")
+    return notify(
+      ("%s cannot be compared with its earlier text: %s"):format(vim.fs.basename(params.path), params.problem),
+      "warn"
+    )
   end
   M.show(shown.right, params.path, params.lines)
 end

@@ -91,9 +91,9 @@ local function buffer_of(file)
   if not stat then
     return notice_buffer({ path.display(file.path) .. " does not exist." })
   elseif stat.type ~= "file" then
-    return notice_buffer({ path.display(file.path) .. " is not a file." })
+    return notice_buffer({ path.display(file.path) .. " is not a regular file." })
   elseif stat.size > MAX_SIZE_BYTES and not wanted[file.path] and not path.buffer(file.path) then
-    local text = "%s has %.1f MB. Press Enter again to load it."
+    local text = "%s is large (%.1f MB). Press Enter again to load it."
     return notice_buffer({ text:format(path.display(file.path), stat.size / 1024 / 1024) })
   end
   return load(file.path)

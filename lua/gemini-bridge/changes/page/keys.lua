@@ -73,7 +73,7 @@ local function choose_hunk(shown, lines)
   local file = shown.current and files.get(shown.current)
   local change = file and file.change
   if not file or not change or not layout.shows_own(shown) then
-    return notify("No undecided changes here.", "warn")
+    return notify("No unreviewed changes here.", "warn")
   elseif #change.hunks == 0 or change.status == "deleted" or file_view.is_notice(shown.right) then
     return { files = { { path = file.path } } }
   end
@@ -85,7 +85,7 @@ local function choose_hunk(shown, lines)
   local first, last = unpack(lines or { line, line })
   local ids = signs.ids(buf, first, last)
   if #ids == 0 then
-    return notify("There is no change on this line.", "warn")
+    return notify("No unreviewed changes here.", "warn")
   end
   local ranges = lines and { { from = first, to = last } } or nil
   return { files = { { path = file.path, hunks = ids, ranges = ranges } } }
@@ -149,7 +149,7 @@ local function decide_nodes(shown, verb, nodes)
   if #chosen.files > 0 then
     apply(shown, verb, chosen)
   elseif not had_proposals then
-    notify("No undecided changes here.")
+    notify("No unreviewed changes here.")
   end
 end
 
@@ -164,7 +164,7 @@ local function on_hunk(shown, verb)
       return decide_nodes(shown, verb, tree_view.nodes_at(shown, lines))
     elseif here and not (here.item and here.item.path == shown.current) then
       return notify(
-        "No hunk here. On a file in the tree: Enter shows it, S keeps all its changes, X undoes them.",
+        "No hunk is under the cursor. On the line of a file: Enter shows the file, S keeps its changes, X undoes them.",
         "warn"
       )
     end
@@ -191,7 +191,7 @@ local function on_turn(shown, verb)
   local turn = turn_here(shown)
   local chosen = turn and keep_and_undo.of_turn(turn)
   if not chosen then
-    return notify("No undecided changes here.")
+    return notify("No unreviewed changes here.")
   end
   apply(shown, verb, chosen)
 end
@@ -212,11 +212,11 @@ end
 local function tell_end(shown)
   if page.go_to_closed(shown) then
     notify(
-      "Only a closed group, such as generated files, has undecided changes. "
-        .. "On its line in the tree: Enter opens it, S keeps its changes, X undoes them."
+      "Only a closed group in the tree still has unreviewed changes. "
+        .. "On its line: Enter opens the group, S keeps its changes, X undoes them."
     )
   else
-    notify("No undecided changes are left.")
+    notify("No unreviewed changes are left.")
   end
 end
 

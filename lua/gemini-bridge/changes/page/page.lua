@@ -169,7 +169,10 @@ function M.go(shown, direction, from)
     return false
   end
   if is_wrapped and next_node ~= node then
-    notify(direction == 1 and "Continued at the first change." or "Continued at the last change.")
+    notify(
+      direction == 1 and "There are no further changes: continued at the first one."
+        or "There are no earlier changes: continued at the last one."
+    )
   end
   M.show(shown, next_node, direction)
   return true
