@@ -37,7 +37,7 @@ t.test("the plugin manager builds the sources after the installation", async (t:
   await nvim.command("packloadall!");
   await nvim.command("GeminiBuild");
   await nvim.waitFor(
-    "vim.fn.execute('messages'):find('gemini-bridge: built', 1, true)",
+    "vim.fn.execute('messages'):find('gemini-bridge: The build is complete', 1, true)",
     "the build",
     PATIENCE,
   );

@@ -84,7 +84,7 @@ t.test("the variable for default settings is not changed if the user has set it"
       const bridge = await start(t, { files: { "../home/theirs.json": "{ no json" }, init: file });
       const theirs = join(bridge.nvim.dirs.home, "theirs.json");
       t.equal(await variable(bridge), theirs);
-      t.match(await obstacle(bridge), `${theirs} is not a JSON object`);
+      t.match(await obstacle(bridge), `${theirs}, is not a JSON object`);
       t.match(
         (await examine(bridge.nvim))["A CLI started in"],
         /asks before it connects, because of this: .*theirs\.json/,
