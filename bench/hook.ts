@@ -13,7 +13,7 @@ interface HookedTool {
 /**
  * Sends a hook event.
  * @param event name of the event
- * @param about name of a file in the workspace that the agent edits, or the use of another tool
+ * @param about an edited file (its name in the workspace), or the call of another tool
  */
 export type TellHook = (event: string, about: string | HookedTool) => Promise<void>;
 

@@ -108,8 +108,9 @@ export async function startBridge(
   const connected: CompanionClient[] = [];
   for (let i = 0; i < clients; i += 1) connected.push(await connectClient(scope, { port, token }));
   for (const client of connected) {
-    // Fires events until the client has a context. Some plugins send no context before the first event, or send the
-    // context too early. The pause between events is needed, because each event restarts the debounce of these plugins.
+    // Fires events until the client has a context. Some plugins send no context before the first event, or send it
+    // before the client listens. The pause between events is needed, because each event restarts the debounce of these
+    // plugins.
     const told = () => client.waitForNotification("ide/contextUpdate", undefined, 500).catch(() => undefined);
     for (let i = 0; i < 40 && !(await told()); i += 1) {
       await nvim.lua("vim.api.nvim_exec_autocmds('CursorMoved', {})");

@@ -10,7 +10,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const top = join(process.argv[2] ?? join(import.meta.dirname, ".."), "lua/gemini-bridge");
-/** Folders that change windows or text. */
+/** Folders whose modules change windows or text. */
 const SCHEDULED = /^(review|editor|changes|disk|terminal)\//;
 /** The only file in these folders that may use timers. */
 const SCHEDULER = "editor/scheduler.lua";

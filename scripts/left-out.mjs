@@ -6,8 +6,8 @@
  * `instead`.
  */
 export const leftOut = [
-  // The logger of the Neovim client (winston). It would also redirect console.*; src/neovim/client.ts already does
-  // this.
+  // The logger of the Neovim client (winston). The bridge does not use its log, and src/neovim/client.ts already
+  // redirects console.*.
   {
     library: "/neovim/lib/",
     modules: ["../utils/logger"],

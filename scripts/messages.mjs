@@ -116,9 +116,9 @@ function sentence(comment) {
 }
 
 /**
- * Returns the situation of a message: the first sentence of a doc comment. Takes the comment of the innermost function
- * around the line that has a comment. If there is none, takes the comment of the file. The comment of a method may be
- * in an interface.
+ * Returns the situation of a message: the first sentence of a doc comment. Searches the functions around the line from
+ * the inside out, and takes the first comment that it finds. For a method without a comment, also searches the
+ * interfaces of the file. If no function has a comment, takes the comment of the file.
  */
 function situationAt(lines, at, language) {
   let indent = Number.POSITIVE_INFINITY;

@@ -50,7 +50,7 @@ fetch_archive() {
       "${NVIM_RELEASES:-https://github.com/neovim/neovim/releases/download}/$1/$name.tar.gz" >&2 ||
       fail "Neovim $1 cannot be fetched"
     tar -xzf "$build/archive.tar.gz" -C "$build"
-    # Fails if another process has installed the same version meanwhile.
+    # Ignores the error if another process has installed the same version meanwhile.
     mv "$build/$name" "$home" 2>/dev/null || true
   fi
   is_usable "$home/bin/nvim" || fail "$home/bin/nvim is not a working Neovim >= 0.10"

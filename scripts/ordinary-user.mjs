@@ -144,8 +144,8 @@ function copyRepository(root, copy) {
 }
 
 /**
- * Gives a user access to the files of a folder at another path. Makes hard links. If hard links are impossible, or if
- * not all users may read the files, makes a copy.
+ * Makes the files of the folder `from` available to a user in the folder `to`. Makes hard links. If hard links are
+ * impossible, or if not all users may read the files, makes a copy.
  */
 function lend(from, to, { uid, gid }) {
   const owner = `${uid}:${gid}`;

@@ -5,10 +5,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { build } from "esbuild";
 
-/**
- * Maximum number of tests with Neovim, so that a run takes less than a minute. Names further tests without running
- * them.
- */
+/** Maximum number of tests with Neovim, so that a run takes less than a minute. Further tests are only listed. */
 const MAX_NEOVIM_TESTS = 5;
 
 /**

@@ -5,7 +5,10 @@ import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { leaveOut, leftOut } from "./left-out.mjs";
 
-/** Replaces the properties of `import.meta` by those of the source file. Without this, they would name the bundle. */
+/**
+ * Replaces the properties of `import.meta` by those of the source file. Otherwise, these properties would name the
+ * bundle.
+ */
 const places = {
   name: "places",
   setup({ onLoad }) {

@@ -38,8 +38,8 @@ const others = files.filter((file) => !needsNeovim.includes(file) && !outside.in
 /** Tests that run on every Node: tests of the Node version itself, and one session with a real Neovim. */
 const ofNode = ["unit/cache", "unit/v8-flags", "nvim/node"].map((name) => `test/${name}.test.ts`);
 /**
- * Tests of functions and HTTP. Each of them runs on only one of the other Nodes, because few of these tests depend on
- * the version of Node.
+ * Tests of functions and HTTP. Few of them depend on the version of Node. Therefore, they are distributed over the
+ * other Nodes instead of running on each.
  */
 const ofTheHost = others.filter((file) => /^test\/(unit|http)\//.test(file) && !ofNode.includes(file));
 
@@ -88,8 +88,8 @@ async function run({ file, on, node, bin, env }, number) {
       TAP_TIMEOUT: process.env.TAP_TIMEOUT ?? "180",
       // Puts the Node of this run first on PATH, because Neovim starts the host with the first Node on PATH.
       PATH: dirname(program) + delimiter + process.env.PATH,
-      // Unsets the variable: Node 20 parses these certificates at each start, which takes longer than the rest of the
-      // start.
+      // Unset, because Node 20 parses the certificates in this file at each start, which takes longer than the rest of
+      // the start.
       NODE_EXTRA_CA_CERTS: undefined,
       ...(bin && { NVIM_BIN: place.path(bin) }),
       ...env,
@@ -127,8 +127,8 @@ console.log(`${total.pass} passed, ${total.fail} failed`);
 process.exitCode = total.fail > 0 ? 1 : 0;
 
 /**
- * Spreads the tests of each folder evenly over the run. Tests with a CLI keep a processor busy, and tests with Neovim
- * mostly wait, so that both kinds should run at the same time.
+ * Spreads the tests of each folder evenly over the run, because each folder has tests of one kind. Tests with a CLI
+ * keep a processor busy, and tests with Neovim mostly wait. A run is faster if both kinds run at the same time.
  */
 function mixed(runs) {
   const kind = ({ file }) => dirname(file);

@@ -7,7 +7,8 @@ type Adapter = Pick<Subject, "start" | "accept"> & Partial<Subject>;
 
 const adapters: Readonly<Record<string, Adapter>> = {
   // nvim-gemini-companion runs its server in Neovim itself, and starts the server in setup(). CLIs find the server by
-  // environment variables. These variables are set only in the terminal of that plugin.
+  // environment variables, not by a discovery file. The plugin sets them only in its own terminal, so `endpoint` reads
+  // the port from Lua.
   "nvim-gemini-companion": {
     // Disables the news window of nvim-gemini-companion, because it would replace the file's window.
     init: "package.loaded['gemini.announce'] = { setup = function() end }\n",

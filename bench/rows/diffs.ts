@@ -44,8 +44,8 @@ interface Size {
   size: number;
   runs: number;
   /**
-   * Goals: for the time to show a proposal, for the time to accept it, and for the time that each of these blocks the
-   * editor.
+   * Goals for showing and for accepting a proposal: the whole time (`open`, `accept`), and the time for which the
+   * editor is blocked (`openBlock`, `acceptBlock`).
    */
   open: Goal;
   openBlock: Goal;
@@ -132,8 +132,7 @@ async function openRows(subject: Subject, name: string, { size, runs, ...goals }
         await close();
         return took;
       },
-      // Sends this request only to this plugin. Other plugins may never answer a request for an unknown tool, so that
-      // their first row has no floor.
+      // Measures this floor only for this plugin. Other plugins may never answer a request for an unknown tool.
       async () => (subject === ours ? time(() => refuse(client, path, after)) : Number.NaN),
       () => time(carry),
       async () => z.number().parse(await bare.lua(SHOW, after)),
@@ -173,8 +172,8 @@ async function openRows(subject: Subject, name: string, { size, runs, ...goals }
 const Times = z.object({ at: z.string(), blocked: z.number() });
 
 /**
- * Runs Lua code that accepts a proposal. Returns two durations (ms): until the client has the notification, and of the
- * Lua code itself.
+ * Runs Lua code that accepts a proposal. Returns the time until the client has the notification, and the duration of
+ * the Lua code itself (ms).
  */
 async function untilAccepted(client: CompanionClient, nvim: Nvim, code: string) {
   const list = client.received["ide/diffAccepted"];

@@ -10,7 +10,7 @@ import type { Row } from "../table.ts";
 const RUNS = 15;
 const SNAPSHOTS = 20;
 
-/** Lua that fires a thousand events, each in the next buffer, and returns the mean time of an event (us). */
+/** Lua that fires a thousand events, in one buffer after the other, and returns the mean time of an event (us). */
 const FIRE = `
 local event, bufs = ..., vim.api.nvim_list_bufs()
 local start = vim.uv.hrtime()
@@ -111,7 +111,7 @@ export async function eventRows(subject: Subject): Promise<Row[]> {
   return rows;
 }
 
-/** Lua that moves the cursor as typed keys do. */
+/** Lua that moves the cursor and fires CursorMoved, as a typed key would do. */
 export const MOVE =
   "vim.api.nvim_win_set_cursor(0, { ..., 0 }) vim.api.nvim_exec_autocmds('CursorMoved', {})";
 

@@ -14,7 +14,8 @@ const RUNS = 300;
 const NO_PAUSE = { ...SUBSCRIPTION, debounce: 0, maxWait: 0 };
 
 /**
- * Lua that moves the cursor, and returns the time of the event. Node's hrtime and Neovim's hrtime use the same clock.
+ * Lua that moves the cursor, and returns the time of the event. Node can compare this time with its own, because
+ * `hrtime` uses the same clock in Node and Neovim.
  */
 const MOVE = `
 vim.api.nvim_win_set_cursor(0, { ..., 0 })

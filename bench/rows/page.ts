@@ -29,7 +29,10 @@ return (vim.uv.hrtime() - start) / 1e6
 
 const CLOSE = "vim.api.nvim_feedkeys('q', 'xt', false)";
 
-/** Lua that goes to the next hunk, which is often in the next file. Returns the time until the hunk is drawn (ms). */
+/**
+ * Lua that goes to the next hunk. Returns the time until the hunk is drawn (ms). Includes the time to load a file if
+ * the hunk is in the next file.
+ */
 const NEXT = `
 local key = vim.keycode(require('gemini-bridge.config').get().changes.keys.next)
 local start = vim.uv.hrtime()
@@ -48,8 +51,8 @@ return (vim.uv.hrtime() - start) / 1e6
 `;
 
 /**
- * Creates the change of a file with this number of hunks, of which the user has already decided on `decided`. The
- * change contains only the undecided hunks.
+ * Creates the change of a file with `hunks` hunks. The user has already decided on `decided` of them, so the change
+ * contains only the others.
  */
 export function changeOf(path: string, hunks: number, decided = 0): ShownChange {
   const count = hunks - decided;

@@ -16,8 +16,8 @@ const SETTLE_MS = 1_000;
 /** Pause until the host has freed the memory that only its start needs (src/system/idle-memory.ts). */
 const REST_MS = 5_000;
 /**
- * Pause before the processor time of an idle host is measured, and duration of the measurement (ms). The pause is long,
- * because V8 collects garbage a second time about eight seconds after a collection.
+ * Times for measuring an idle host (ms): `settle` is the pause before the measurement, and `measure` is its duration.
+ * The pause is long, because V8 collects garbage a second time about eight seconds after a collection.
  */
 const IDLE = { settle: 20_000, measure: 60_000 };
 

@@ -21,7 +21,7 @@ vim.cmd('normal! GVgg')
 `;
 
 interface Growth {
-  /** Names of the measured action (`name`) and of the items whose number may affect the cost (`of`). */
+  /** `name` is the measured action. `of` names the items whose number may affect its cost. */
   name: string;
   of: string;
   counts: readonly number[];

@@ -13,7 +13,10 @@ import { withoutPause } from "./latency.ts";
 
 const SIZES = { "1 KB": { size: 1_000, runs: 61 }, "1 MB": { size: 1_000_000, runs: 21 } };
 
-/** Lua that records when a review opens. Node's hrtime and Neovim's hrtime use the same clock. */
+/**
+ * Lua that records when a review opens. Node can compare this time with its own, because `hrtime` uses the same clock
+ * in Node and Neovim.
+ */
 const WATCH = `vim.api.nvim_create_autocmd('User', {
   pattern = 'GeminiDiffOpened', callback = function() bench_opened = tostring(vim.uv.hrtime()) end })`;
 
@@ -23,7 +26,10 @@ const Time = z.string().transform(BigInt);
 
 const milliseconds = (from: bigint, to: bigint) => Number(to - from) / 1e6;
 
-/** Files in the folders of three CLIs. The bridge serves only CLIs whose folder exists. */
+/**
+ * A file in the folder of each of three CLIs, so that the folders exist. The bridge serves only CLIs whose folder
+ * exists.
+ */
 const FOLDERS = { "../home/.claude/keep": "", "../home/.qwen/keep": "", "../home/.llxprt/keep": "" };
 
 async function connectSocket(scope: Scope, nvim: Nvim): Promise<SocketClient> {
@@ -32,8 +38,8 @@ async function connectSocket(scope: Scope, nvim: Nvim): Promise<SocketClient> {
 }
 
 /**
- * Measures a review. Returns two times (ms): from the request until the review is open in the editor, and from the
- * decision until the client has the text.
+ * Measures a review (ms). `opened`: from the request until the editor shows the review. `accepted`: from the decision
+ * until the client has the text.
  */
 async function review(nvim: Nvim, ask: () => Promise<unknown>, arrives: () => Promise<unknown>) {
   await nvim.lua("bench_opened = nil");

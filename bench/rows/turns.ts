@@ -13,7 +13,7 @@ import { type Subject, startBridge, within } from "../subject.ts";
 import type { Row } from "../table.ts";
 import { closeDiff } from "./diffs.ts";
 
-/** Numbers of files in a turn, with the goal for the host's processor time (ms). */
+/** Sizes of turns: the number of edited files, and the goal for the host's processor time (ms). */
 const TURNS = [
   { files: 40, most: 100 },
   { files: 900, most: 1_000 },

@@ -11,7 +11,7 @@ import { type Subject, startBridge, within } from "../subject.ts";
 import type { Goal, Row } from "../table.ts";
 import { closeDiff, texts } from "./diffs.ts";
 
-/** Sizes of proposals. The first review has the goal FIRST_GOAL, and all others have `goal`. */
+/** Sizes of proposals. `goal` applies to all reviews except the first, which has FIRST_GOAL. */
 const SIZES = [
   { name: "1 KB", size: 1_000, runs: 31, goal: { most: 8 } },
   { name: "1 MB", size: 1_000_000, runs: 15, goal: { most: 60 } },

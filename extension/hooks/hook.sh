@@ -13,8 +13,8 @@
 gb_prefix=$1 gb_query="pid=$PPID${2:+&$2}"
 gb_body= gb_streams=
 
-# Limits for the length of the JSON (bytes). From gb_buffer on, a process in the background writes the request. From
-# gb_large on, curl sends the JSON, because bash would need too long to read it.
+# Limits for the length of the JSON (bytes). If the JSON is longer than gb_buffer, a background process writes the
+# request. If it is at least gb_large, curl sends the JSON, because bash would need too long to read it.
 gb_buffer=131072 gb_large=524288
 
 # Maximum number of discovery files, and maximum size of each (bytes).
@@ -23,7 +23,7 @@ gb_max_files=64 gb_max_file=8192
 # Reads the CLI's JSON into gb_body. Reads only the beginning of a large text if curl can send the rest.
 gb_read_body() {
   [[ -z $gb_body ]] || return
-  # Stops reading at the limit, so that curl can send the rest. Bash 3 has no `read -N`, so that cat reads everything.
+  # Stops reading at the limit, so that curl can send the rest. Bash 3 has no `read -N`: there, cat reads everything.
   IFS= read -r -N $gb_large gb_body || [[ -n $gb_body ]] || gb_body=$(cat)
   ((${#gb_body} >= gb_large)) || return
   if command -v curl > /dev/null; then gb_streams=1; else gb_body+=$(cat); fi

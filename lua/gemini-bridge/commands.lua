@@ -49,8 +49,8 @@ local function bridge()
   return require("gemini-bridge")
 end
 
---- Repairs the plugin's buffers after a session file has restored them without text. Loads saved texts again, and
---- deletes the other buffers. Waits one tick, because an autocommand cannot close windows.
+--- Repairs the plugin's buffers after a session file has restored them without text. Fills the buffers of saved texts
+--- again, and deletes the plugin's other empty buffers. Waits one tick, because an autocommand cannot close windows.
 function M.clean_session()
   require("gemini-bridge.editor.scheduler").next(function()
     for _, buf in ipairs(vim.api.nvim_list_bufs()) do
@@ -116,7 +116,7 @@ function M.log()
   if not vim.uv.fs_stat(path) then
     return notify("There is no log file yet: :GeminiStart creates it.")
   end
-  -- An Ex command would expand special characters in the path.
+  -- Uses no Ex command, because it would expand special characters in the path.
   local buf = vim.fn.bufadd(path)
   vim.bo[buf].buflisted, vim.bo[buf].swapfile = true, false -- no swap file: several Neovims may show the log
   local base = require("gemini-bridge.editor.window").base()

@@ -74,11 +74,11 @@ interface Command {
   readonly command: string;
   readonly scope: Scope;
   readonly snapshot: Promise<Snapshot>;
-  /** Files that others have written during the command: states after these writes, by path. */
+  /** States of files after others wrote them, by path. Only for writes during the command. */
   readonly settled: Map<string, FileState>;
   /** Inodes of files whose content before the command is known. An inode still identifies a file after a rename. */
   readonly noticed: Set<number>;
-  /** Files that agents have edited after the command: states before these edits, by path. */
+  /** States of files before agents edited them, by path. Only for edits after the command. */
   readonly seen: Map<string, FileState>;
   hasEnded: boolean;
 }

@@ -37,8 +37,8 @@ export interface TreeSnapshot extends WorkTree {
   /** Index entries of the files in directories that are open in Neovim. */
   readonly entries: readonly IndexEntry[];
   /**
-   * Number of entries that were compared with the files on disk, counted from the first entry. If the snapshot contains
-   * no state of a compared file, the file did not differ from the index.
+   * The first `looked` entries were compared with the files on disk. If the snapshot contains no state of such a file,
+   * the file did not differ from the index.
    */
   readonly looked: number;
   /** Permission bits of each entry's file on disk. The index stores only the executable bit. */

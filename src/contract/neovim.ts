@@ -68,7 +68,10 @@ export const events = {
     ),
   }),
   gate: Gate,
-  /** Answers a question that the host asked for the model: with an unchecked result, or with an error message. */
+  /**
+   * The answer to an `ask` of the host, which asks on behalf of the model. Contains an unchecked result or an error
+   * message.
+   */
   answered: z.object({
     id: z.number().int().positive(),
     result: z.unknown().optional(),

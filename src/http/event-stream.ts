@@ -81,7 +81,8 @@ export function createEventStream({ keepAlive, disconnected }: EventStreamOption
 
   /** Sends the events that the client has missed. Marks all other events as sent. */
   function replay(response: ServerResponse, lastId: string | undefined): void {
-    // The bridge cannot continue the stream of an earlier host, and sends only the unsent decisions.
+    // If the client's last event is unknown, for example because an earlier host has sent it, sends only the unsent
+    // decisions.
     const missed = (lastId === undefined ? undefined : store.after(lastId)) ?? store.pinned();
     // The store keeps every unsent decision. The client has therefore seen each decision that is not in `missed`.
     const unseen = new Set(missed.map(({ id }) => id));

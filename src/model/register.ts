@@ -66,7 +66,7 @@ interface Answering {
    * resources.
    */
   read: Read;
-  /** Answers tool calls. Only the model calls tools. */
+  /** Answers tool calls. Such calls come only from the model. */
   callTool: Read;
 }
 

@@ -3,8 +3,8 @@ import { bare, type Drawing, type Reading, read, recognize } from "./screens.ts"
 import type { Terminal } from "./terminal.ts";
 
 /**
- * An unknown program counts as ready if its screen has not changed for QUIET_MS, or MAX_START_MS after its first
- * output. Nothing is typed earlier, because the program might echo or lose the text.
+ * An unknown program counts as ready if its screen has not changed for QUIET_MS, or if its first output is MAX_START_MS
+ * ago. Nothing is typed earlier, because the program might echo or lose the text.
  */
 const QUIET_MS = 1_000;
 const MAX_START_MS = 20_000;

@@ -25,7 +25,7 @@ function M.get()
   return memory
 end
 
---- Records when a running host has ended. Does nothing for a host that failed to start.
+--- Records the time when a host has ended. Keeps this time if the next hosts fail to start.
 function M.host_ended()
   ended_at = ended_at or vim.uv.now()
 end

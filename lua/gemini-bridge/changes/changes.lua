@@ -115,7 +115,8 @@ function M.follow(params)
       channel.notify("changes_refresh", vim.empty_dict())
     end,
   })
-  -- Places the marks again. Reading a file removes its marks. After `:file`, the buffer belongs to another file.
+  -- Places the marks again in two cases: reading a file has removed its marks, or the buffer has got the name of
+  -- another file by `:file`.
   vim.api.nvim_create_autocmd({ "BufReadPost", "FileChangedShellPost", "BufFilePost" }, {
     group = group,
     callback = function(args)

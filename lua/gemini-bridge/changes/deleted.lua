@@ -49,7 +49,7 @@ function M.buffer(change)
   return known
 end
 
---- Handles the text of a deleted file that the Node host has sent.
+--- Shows the text of a deleted file. The Node host sends this text when the user opens the buffer.
 ---@param params gemini_bridge.calls.deleted_text
 function M.show(params)
   local buf = buffers[params.path]

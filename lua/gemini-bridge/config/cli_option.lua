@@ -11,9 +11,10 @@ local M = {}
 ---@field args string[] Default arguments of `:Gemini`. Left out if the user's arguments set the same option.
 ---@field package string Name of the npm package.
 ---@field settings { files: string[], folder: string } The CLI's settings files, and the folder that contains them.
----@field gate? string Method of a hook to make the CLI ask before an edit. nil if the CLI cannot be gated.
+---@field gate? string How a hook makes the CLI ask before an edit. nil if the CLI cannot be gated.
 ---@field socket? { client: string } Client name that the CLI reports. Only for CLIs that connect by WebSocket.
----@field byProcess? table<string, string> Variables that make the CLI find its editor if its parent is not a shell.
+---@field byProcess? table<string, string> Variables by which the CLI finds its editor. Needed only if the CLI is not
+--- started by a shell.
 
 local path = debug.getinfo(1, "S").source:match("^@(.*)/") .. "/profiles.json"
 local known ---@type gemini_bridge.Profile[]?

@@ -33,7 +33,7 @@ local function own_folder(base, changes)
   return home, vim.fs.basename(home)
 end
 
---- Returns all CLIs: first the known CLIs, then the CLIs that the user has added, sorted by name.
+--- Returns all CLIs: first the known CLIs, then the CLIs that the user has added. The added CLIs are sorted by name.
 ---@return gemini_bridge.Cli[]
 function M.all()
   local options, list = require("gemini-bridge.config").get().clis, {}

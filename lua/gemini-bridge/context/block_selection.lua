@@ -78,8 +78,8 @@ local function cut(region, lnum, line)
     return ""
   end
   local before = ""
-  -- Of a tab, Neovim highlights only the cells in the block. Other characters are highlighted completely. Replaces a
-  -- tab at the edge with one blank for each highlighted cell.
+  -- Replaces a tab at the edge with one blank for each highlighted cell: Neovim highlights only the cells of the tab
+  -- that are in the block. Other characters at the edge are highlighted completely.
   if line:byte(from) == TAB then
     local cells = vim.fn.virtcol({ lnum, from }, 1)
     if cells[1] < region.left then

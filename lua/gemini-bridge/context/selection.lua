@@ -7,8 +7,8 @@ local region = require("gemini-bridge.context.region")
 
 local M = {}
 
---- Namespace for |vim.on_key()|. In blockwise Visual mode, each key checks whether `$` has extended the block. After
---- `:`, this can no longer be checked, because Neovim has reset `curswant`.
+--- Namespace of a listener for |vim.on_key()|. In blockwise Visual mode, the listener checks before each key whether
+--- `$` has extended the block. After `:`, this check is too late, because Neovim has reset `curswant`.
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.context.selection")
 local to_end = false
 --- The kind of the current selection. Stays set in a command line that was opened from Visual mode, such as a search.

@@ -150,7 +150,7 @@ function M.display(path, width)
   return shown
 end
 
---- Returns a path as a part of a winbar that can be shortened, see |gemini_bridge.BarPart|.
+--- Returns a part of a winbar that shows a path, shortened if necessary. See |gemini_bridge.BarPart|.
 ---@param path string
 ---@param min? integer Minimum width in screen cells.
 ---@return gemini_bridge.BarPart

@@ -64,7 +64,7 @@ function M.write(path, text)
   return select(2, vim.uv.fs_rename(aside, path))
 end
 
---- Deletes a file that was last written more than a week ago.
+--- Deletes a file if its last write is at least a week ago.
 ---@param path string
 function M.expire(path)
   local stat = vim.uv.fs_stat(path)

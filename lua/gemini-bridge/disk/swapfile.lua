@@ -4,7 +4,7 @@ local path = require("gemini-bridge.disk.path")
 
 local M = {}
 
---- Loads the file of a buffer without a swap file.
+--- Loads the file of a buffer, but creates no swap file.
 ---@param buf integer
 function M.load_without(buf)
   vim.cmd(("silent! noswapfile call bufload(%d)"):format(buf))

@@ -13,7 +13,7 @@ return function(choices, options, answer)
     end
   end
   options.kind = "gemini-bridge"
-  -- In Neovim's own selection, CTRL-C raises an error. Treats the error as a cancellation.
+  -- Treats an error as a cancellation, because CTRL-C raises an error in Neovim's own `vim.ui.select`.
   if not pcall(vim.ui.select, choices, options, once) then
     once(nil)
   end

@@ -19,7 +19,7 @@ function M.is_safe()
   if vim.fn.getcmdwintype() ~= "" or vim.startswith(vim.api.nvim_get_mode().mode, "r") then
     return false
   end
-  -- No function reports |textlock|, so tests for an error: closing the invalid window -1 always fails, but fails with
+  -- No function reports |textlock|, but an error shows it. Closing the invalid window -1 always fails, and the error is
   -- E565 only under |textlock|.
   local _, refused = pcall(vim.api.nvim_win_close, -1, false)
   return not tostring(refused):find("E565", 1, true)

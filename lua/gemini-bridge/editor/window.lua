@@ -151,7 +151,7 @@ function M.delete_buffer(buf)
   end
 end
 
---- Deletes all buffers that have a certain name of the plugin. A restored session may contain such buffers.
+--- Deletes all buffers with a name that the plugin uses. A restored session may contain such buffers.
 ---@param name string
 function M.delete_restored(name)
   if vim.fn.bufexists(name) == 1 then

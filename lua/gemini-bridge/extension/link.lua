@@ -11,8 +11,8 @@ local NAME = "gemini-bridge"
 local LINK_TIMEOUT_MS = 60000
 
 local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/lua/gemini%-bridge/")
---- The folder of the extension, in which the linking CLI also runs. While linking, a CLI with folder trust marks its
---- current directory as trusted, so the CLI must not run in a directory of the user.
+--- The folder of the extension. The CLI also runs in this folder while it links the extension. A CLI with folder trust
+--- then marks its current directory as trusted, so it must not run in a directory of the user.
 local folder = root .. "/extension"
 
 --- Arguments and input with which each kind of CLI links the extension without a question.

@@ -1,6 +1,6 @@
---- Offers to install the extension before a CLI starts that needs the extension for its hooks. The question must open
---- before `:Gemini` returns. A later question would receive keys that the user has typed for the CLI. Therefore Lua
---- decides, without asking the host.
+--- Offers to install the extension before the start of a CLI. Asks only for CLIs that need the extension for their
+--- hooks. The question must open before `:Gemini` returns. A later question would receive keys that the user has typed
+--- for the CLI. Therefore Lua decides, without asking the host.
 local choose = require("gemini-bridge.editor.choose")
 local config = require("gemini-bridge.config")
 local link = require("gemini-bridge.extension.link")
@@ -15,7 +15,7 @@ local INSTALL, NOT_NOW, NEVER = "Install the extension", "Not now", "Never"
 ---@type table<string, true>
 local postponed = {}
 
---- Callbacks of starts that wait for the user's answer and for linking the extension, by name of the CLI.
+--- Callbacks that start a CLI, by name of the CLI. They wait until the user has answered and the extension is linked.
 ---@type table<string, fun()[]>
 local waiting = {}
 

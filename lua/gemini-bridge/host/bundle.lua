@@ -7,7 +7,8 @@ local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/
 local bundle = root .. "/dist/gemini-bridge.cjs"
 local stamp = root .. "/dist/sources.sha256"
 
---- Added to the modification time of the stamp. The file system may round times down.
+--- Added to the modification time of the stamp, so that the stamp is not older than the sources if the file system
+--- rounds times down.
 local TIME_PRECISION_S = 0.001
 
 ---@alias gemini_bridge.BundleState "missing"|"stale"|"current"

@@ -66,7 +66,7 @@ function M.of_clis(own)
     return own[name] or vim.env[name]
   end
   return vim.tbl_extend("force", clis, own, {
-    -- Some HTTP clients read only NO_PROXY, others only no_proxy.
+    -- Sets both variables, because some HTTP clients read only NO_PROXY, and others read only no_proxy.
     NO_PROXY = with_loopback(value("NO_PROXY") or value("no_proxy")),
     no_proxy = with_loopback(value("no_proxy") or value("NO_PROXY")),
   })

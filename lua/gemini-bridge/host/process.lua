@@ -19,7 +19,7 @@ local entry = bundle.root .. "/rplugin/node/gemini-bridge/index.js"
 ---@return string
 local function exit_reason(code, stderr)
   for _, line in ipairs(stderr) do
-    -- V8 prints only addresses after this line.
+    -- Prefers this line to the last line, because V8 prints only addresses after it.
     if vim.startswith(line, "FATAL ERROR") then
       return line
     end
@@ -44,7 +44,7 @@ local function spawn_private(on_exit)
   local node = config.get().node
   local ok, job = pcall(vim.fn.jobstart, { node, entry }, {
     rpc = true,
-    -- Neovim's current directory may have been deleted, and Node cannot start in a deleted directory.
+    -- Does not use Neovim's current directory: it may have been deleted, and Node could then not start.
     cwd = bundle.root,
     -- Makes glibc return freed memory to the system. Otherwise a review of 10 MB would leave 50 MB allocated. Other C
     -- libraries ignore these variables.

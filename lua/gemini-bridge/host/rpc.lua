@@ -117,7 +117,7 @@ function M.call(name, params, start)
   return { error = scheduler.reason(result) }
 end
 
---- Like `M.call`, for a call without an answer. Logs an error.
+--- Runs one call of the host, like `M.call`, but returns no answer. Writes errors to the log.
 ---@param name string
 ---@param params table
 ---@param start? integer

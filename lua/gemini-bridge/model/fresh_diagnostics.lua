@@ -6,7 +6,7 @@ local language_servers = require("gemini-bridge.model.language_servers")
 local M = {}
 
 local PULL = "textDocument/diagnostic"
---- Requests that servers answer quickly. After the answer, the server has processed all earlier messages.
+--- Methods of requests with quick answers. When a server has answered, it has also processed all earlier messages.
 local CHEAP = { "textDocument/hover", "textDocument/documentHighlight", "textDocument/definition" }
 --- Servers may publish diagnostics in several parts. After this time without a part, the diagnostics are complete.
 local QUIET_MS = 500

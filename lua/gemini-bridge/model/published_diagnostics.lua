@@ -1,4 +1,4 @@
---- Stores the diagnostics of each buffer when `DiagnosticChanged` fires, and the version of the text.
+--- When `DiagnosticChanged` fires, stores the diagnostics of the buffer and the version of its text.
 --- |vim.diagnostic.get()| would copy all diagnostics, which takes 15 ms for 10,000 diagnostics.
 local M = {}
 
@@ -38,7 +38,7 @@ local function take(buf, new)
     lists[new[1].namespace] = new
     return
   end
-  -- After a removal of diagnostics, the event does not name the namespace. Checks all namespaces.
+  -- Checks all namespaces, because the event does not name the namespace if diagnostics were removed.
   for namespace in pairs(lists) do
     if next(vim.diagnostic.count(buf, { namespace = namespace })) == nil then
       lists[namespace] = nil

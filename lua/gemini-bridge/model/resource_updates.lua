@@ -1,4 +1,5 @@
---- Reports changed resources of the MCP server to the host, while a client has subscribed to resources.
+--- Reports to the host which resources of the MCP server have changed. Does this only while a client is subscribed to a
+--- resource.
 local channel = require("gemini-bridge.bridge.channel")
 
 local M = {}

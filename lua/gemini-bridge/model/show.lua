@@ -12,7 +12,8 @@ local M = {}
 --- Value in the `context` of the model's quickfix list, to recognize the list.
 local CONTEXT = "gemini-bridge"
 
---- Entries without a file are skipped. At most this number of entries are read for each entry that is requested.
+--- Maximum number of quickfix entries to read for each requested entry. More than one may be needed, because entries
+--- without a file are skipped.
 local CHECKED_PER_ITEM = 3
 
 --- Calls a function as soon as Neovim allows changes. Answers with the result of the function.

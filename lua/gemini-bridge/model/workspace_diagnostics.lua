@@ -100,7 +100,8 @@ local function group_by_file(reports, done)
   end)
 end
 
---- Requests diagnostics of the whole workspace from a server. A server may send parts before the answer, or only parts.
+--- Requests diagnostics of the whole workspace from a server. Collects the diagnostics from the answer and from partial
+--- results, because a server may send some or all of them before the answer.
 ---@param client vim.lsp.Client
 ---@param timeout integer Milliseconds.
 ---@param done fun(problem?: string)

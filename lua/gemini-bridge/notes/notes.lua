@@ -184,7 +184,7 @@ function M.edit(lines)
   local existing = vim.iter(M.list()):find(function(note)
     return note.path == name and note.first <= lines[2] and note.last >= lines[1]
   end)
-  -- In Neovim's own input, CTRL-C raises an error. Ignores the error, because it only means that the user has
+  -- Ignores errors: in Neovim's own `vim.ui.input`, CTRL-C raises an error, which only means that the user has
   -- cancelled.
   pcall(vim.ui.input, {
     prompt = existing and "Note (leave empty to delete): " or "Note: ",

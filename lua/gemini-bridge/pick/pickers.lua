@@ -125,8 +125,8 @@ local function is_installed(name)
   return MODULES[name] == nil or (pcall(require, MODULES[name]))
 end
 
---- Returns the first installed picker. Uses snacks.nvim only if its picker is enabled, because users install it for
---- other parts, too.
+--- Returns the first installed picker. Uses snacks.nvim only if its picker is enabled, because some users install
+--- snacks.nvim only for its other parts.
 ---@return string
 local function choose_picker()
   return vim.iter(ORDER):find(function(name)

@@ -6,8 +6,8 @@ local MAX_MATCHES, MAX_FILES = 200, 50000
 --- Timeout for listing the files of a project.
 local LIST_TIMEOUT_MS = 2000
 
---- Lists the files of a git repository below a directory, without ignored files. If git fails, lists the folder at the
---- start of `lead`. Paths are relative to the directory.
+--- Lists the files below a directory that Git does not ignore. If git fails, for example outside of a repository, lists
+--- only the folder at the start of `lead`. Paths are relative to the directory.
 ---@param directory string
 ---@param lead string
 ---@return string[]

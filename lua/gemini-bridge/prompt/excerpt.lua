@@ -126,7 +126,7 @@ function M.fenced(excerpt)
   end
   local title = excerpt.title and excerpt.title .. ":\n" or ""
   local rest = excerpt.left_out > 0 and ("\n(%d lines left out)"):format(excerpt.left_out) or ""
-  -- A CLI treats a tab as the Tab key.
+  -- Replaces tabs, because a CLI would treat a tab as the Tab key.
   body = body:gsub("\t", "    ")
   return ((title .. fence .. excerpt.language .. "\n" .. body .. "\n" .. fence .. rest):gsub("@", "\\@"))
 end

@@ -67,7 +67,7 @@ local MAX_QUOTED_LINES = 20
 ---@return string
 local function quoted(lines)
   local shown = vim.tbl_map(function(line)
-    -- A CLI treats a tab as the Tab key.
+    -- Replaces tabs, because a CLI would treat a tab as the Tab key.
     return "> " .. line:gsub("\t", "    "):gsub("@", "\\@")
   end, vim.list_slice(lines, 1, MAX_QUOTED_LINES))
   if #lines > MAX_QUOTED_LINES then

@@ -160,7 +160,7 @@ function sources.quickfix()
   return items
 end
 
---- Returns lines of a file, from its buffer if loaded, otherwise from the disk.
+--- Returns lines of a file. Reads the file's buffer if it is loaded, otherwise the disk.
 ---@param path string
 ---@param first integer
 ---@param last integer

@@ -27,7 +27,7 @@ local function remote_plugin()
   return {
     isDisabled = not found,
     host = found and host ~= "" and host or nil,
-    -- Neovim defines the function at the first call. Before the first call, only an autocommand exists.
+    -- Checks both, because Neovim defines the function only at its first call. Until then, only the autocommand exists.
     isRegistered = vim.fn.exists("#FuncUndefined#GeminiBridgeStart") == 1
       or vim.fn.exists("*GeminiBridgeStart") == 1,
     isInManifest = registered:find("GeminiBridgeStart", 1, true) ~= nil,
@@ -119,7 +119,7 @@ end
 ---@return string problem Error output, or the reason why the doctor could not run.
 local function run(...)
   local command = { config.get().node, program, "--neovim", ... }
-  -- Neovim's current directory may have been deleted, and Node cannot start in a deleted directory.
+  -- Does not use Neovim's current directory: it may have been deleted, and Node could then not start.
   local options = { cwd = bundle.root, stdin = vim.json.encode(facts()), text = true }
   local ok, process = pcall(vim.system, command, options)
   if not ok then

@@ -31,7 +31,8 @@ local function exports(form)
   local lines = {}
   local environment = require("gemini-bridge.host.environment")
   for name, value in vim.spairs(environment.of_bridge()) do
-    -- Variables for the CLI's file of system defaults apply only to CLIs in Neovim's own terminals.
+    -- Leaves out the variables for the CLI's file of system defaults, because they apply only in Neovim's own
+    -- terminals.
     if value ~= "" and not name:find("SYSTEM_DEFAULTS", 1, true) then
       lines[#lines + 1] = FORMS[form](name, value)
     end

@@ -8,7 +8,8 @@ local M = {}
 --- Autocommands that wait for the result of the last start, stop or restart.
 local group = vim.api.nvim_create_augroup("gemini-bridge.announce", {})
 
---- Shows a message when the bridge has reached a state. lua/gemini-bridge/host/lifecycle.lua reports failed starts.
+--- Shows a message when the bridge has reached a state. Shows nothing if a start fails, because host/lifecycle.lua
+--- reports failures.
 ---@param wanted "running"|"stopped"
 ---@param sentence string The message. "%d" is replaced by the port.
 local function announce(wanted, sentence)

@@ -247,7 +247,7 @@ function M.open()
   wo.signcolumn, wo.foldcolumn, wo.winfixheight = "no", "0", true
   vim.fn.matchadd("Title", ("\\%%<%dc^\\S\\+"):format(INDENT))
   vim.keymap.set("n", "q", function()
-    -- Fails for the last window of Neovim, which cannot be closed.
+    -- Ignores the error for the last window of Neovim, which cannot be closed.
     if pcall(vim.api.nvim_win_close, 0, false) and vim.api.nvim_win_is_valid(before) then
       focus.go(before)
     end

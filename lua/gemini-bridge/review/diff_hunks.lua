@@ -86,8 +86,8 @@ function M.count(review)
   end
 end
 
---- Describes a difference between two texts that have no hunks: line breaks, byte order mark, final newline or
---- whitespace.
+--- Describes the difference between two texts whose comparison gives no hunks: line breaks, byte order mark, final
+--- newline or whitespace.
 ---@param original integer Buffer.
 ---@param proposal integer Buffer.
 ---@return string? difference nil if the bytes are equal.

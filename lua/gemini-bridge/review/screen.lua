@@ -47,8 +47,9 @@ local function windows(review)
   return review.view
 end
 
---- Returns true if the current tab page already shows a review. Neovim would compare the windows of two reviews with
---- each other. The layout `tab` always has room, because it opens a new tab page.
+--- Returns true if the current tab page already shows a review. A second review must wait, because Neovim would compare
+--- the windows of both reviews with each other. With the layout `tab`, always returns false, because each review opens
+--- a new tab page.
 local function is_taken()
   local tab = vim.api.nvim_get_current_tabpage()
   return config.get().diff.layout ~= "tab"

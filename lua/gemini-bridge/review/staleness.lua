@@ -32,8 +32,8 @@ function M.watch(review)
     if not (records.is_pending(review) and vim.api.nvim_buf_is_loaded(buf)) then
       return
     end
-    -- Ignores an unmodified buffer, because the Node host detects changes on disk. Without a baseline, every modified
-    -- buffer counts as edited: the user edited a long text before the plugin had read the text.
+    -- Ignores an unmodified buffer, because the Node host detects changes on disk. A missing baseline means that the
+    -- user has edited a long text before the plugin has read it. Then every modified buffer counts as edited.
     local first = review.baseline
     local now = vim.bo[buf].modified and (not first or text.read(buf) ~= first.bytes)
     if now ~= edited then

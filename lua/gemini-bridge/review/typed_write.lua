@@ -51,7 +51,7 @@ local function write_copy(buf, name)
     bytes = table.concat(vim.api.nvim_buf_get_lines(buf, first - 1, last, true), "\n") .. "\n"
   end
   local lines = vim.split(bytes, "\n", { plain = true })
-  -- |writefile()| writes NUL for each line break within a line, so replaces NUL bytes with line breaks.
+  -- Replaces NUL bytes with line breaks, because |writefile()| writes each line break within a line as NUL.
   vim.fn.writefile(
     vim.tbl_map(function(line)
       return (line:gsub("%z", "\n"))

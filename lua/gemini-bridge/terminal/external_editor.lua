@@ -53,8 +53,8 @@ function M.environment(env)
   return path and vim.tbl_extend("error", env, { VISUAL = path, EDITOR = path }) or env
 end
 
---- Minimum height of a terminal window to open the editor above (lines). If the terminal is lower, the editor opens at
---- its left.
+--- Minimum height of a terminal window for opening the editor above it (lines). Beside a smaller window, the editor
+--- opens at the left.
 local MIN_LINES = 20
 
 --- Returns the position of the editor's window: above the terminal or at the left of the terminal.

@@ -60,7 +60,7 @@ function M.attach(buf)
   local function on(events, callback)
     vim.api.nvim_create_autocmd(events, { group = group, buffer = buf, callback = callback })
   end
-  --- True if the last window of this terminal that the user left followed the output.
+  --- Whether the terminal's window followed the output when the user last left one of its windows.
   local followed = true
   --- Views of unfocused windows in which the user has scrolled back. Gemini CLI clears the scrollback before it redraws
   --- a long answer. `is_lost` is true until the lines of the view exist again.

@@ -238,8 +238,8 @@ function M.new(place, buf)
     end,
   })
   on("BufEnter", function()
-    -- After a window closes, Neovim enters the next window without the user's choice. Terminal mode would send the
-    -- user's next keys to the CLI.
+    -- Does not start Terminal mode if the closing of another window has moved the focus here. The user's next keys
+    -- would otherwise reach the CLI.
     if not is_closing then
       view:resume()
     end

@@ -71,11 +71,12 @@ vim.api.nvim_create_autocmd("User", {
   group = group,
   pattern = "GeminiDisconnected",
   callback = function(args)
-    -- If the host still runs, the CLI itself has disconnected and is not lost.
+    -- Marks a CLI as lost only if its connection ended because the host has ended. If the host still runs, the CLI
+    -- itself has disconnected.
     if status.get().state == "running" or args.data.interrupted then
       return
     end
-    -- Marks the CLI's terminal as lost. If that terminal is not known, marks all terminals of the same CLI.
+    -- If the CLI's terminal is not known, marks all terminals of this kind of CLI.
     local name, cli = args.data.terminal, args.data.cli
     for _, terminal in ipairs(terminals) do
       terminal.lost = terminal.lost or terminal.name == name or not name and terminal.cli == cli

@@ -141,7 +141,7 @@ end
 --- Does nothing. Users hide panes with the keys of tmux.
 function View.hide() end
 
---- Always false. Called while the user types into Neovim, so that the pane cannot have the focus.
+--- Always returns false: this function is called while the user types into Neovim, so the pane does not have the focus.
 ---@return boolean
 function View.focused()
   return false
@@ -160,8 +160,8 @@ function M.new(place)
   return setmetatable({ place = place, enter = true }, View)
 end
 
---- Finds running programs in panes of this tmux session whose Neovim has exited. Returns only panes that were opened
---- for the directory `cwd`.
+--- Finds the panes in this tmux session in which a CLI still runs although the Neovim that opened the pane has exited.
+--- Returns only panes that were opened for the directory `cwd`.
 ---@param place gemini_bridge.Place
 ---@param cwd string
 ---@return table<string, gemini_bridge.PaneView> # By terminal name.

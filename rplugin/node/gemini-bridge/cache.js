@@ -18,7 +18,7 @@ const path = require("node:path");
 const HASH = "sha256";
 const LENGTH = 32;
 
-/** Maximum age of a lock (ms). A crashed process has left an older lock. */
+/** Maximum age of a lock (ms). An older lock is ignored, because a crashed process must have left it. */
 const MAX_LOCK_AGE_MS = 60_000;
 
 /** Accesses the cache of a build. Each version of Node and each architecture has its own cache. */

@@ -15,7 +15,7 @@ function keep({ script, cache }) {
       cache.release();
     }
   } catch {
-    // For example, the disk is full. Ignores the error, because the bridge also works without the cache.
+    // Ignores errors, such as a full disk, because the bridge also works without the cache.
   }
 }
 

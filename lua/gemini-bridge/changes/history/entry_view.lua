@@ -41,7 +41,7 @@ local function create_buffer(entry, texts)
     lines = { (texts.problem:gsub("^%l", string.upper)) }
   end
   vim.api.nvim_buf_set_lines(buf, 0, -1, true, lines)
-  -- Adds the buffer number, because several entries may have the same file and the same second.
+  -- The buffer number makes the name unique: several entries of a file may have the same second.
   local time = os.date("%H:%M:%S", entry.at)
   window.set_name(buf, ("gemini-history://%s %s (%d)"):format(path.display(entry.path), time, buf))
   local options = vim.bo[buf]

@@ -45,8 +45,8 @@ local function draw(shown)
   end
 end
 
---- Requests the texts of the current entry from the Node host. Does nothing while another request has no answer:
---- `M.show` then sends the next request.
+--- Requests the texts of the current entry from the Node host. Waits if the host has not answered an earlier request:
+--- when that answer arrives, `M.show` requests the current entry.
 ---@param shown gemini_bridge.HistoryPage
 local function request(shown)
   local id = shown.current.id

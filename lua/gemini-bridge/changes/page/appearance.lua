@@ -22,8 +22,8 @@ M.legend = {
   { "?", "pending proposal" },
 }
 
---- Returns the counts of a node, such as "+3 -1 2/5": added and removed lines without a decision, then decided hunks of
---- all hunks.
+--- Returns the counts of a node. "+3 -1 2/5" means: 3 added lines and 1 removed line are undecided, and 2 of 5 hunks
+--- are decided.
 ---@param node gemini_bridge.Node
 ---@return gemini_bridge.Words
 local function counts(node)

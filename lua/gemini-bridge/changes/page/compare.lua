@@ -11,7 +11,8 @@ local M = {}
 --- Minimum width of a window for a side-by-side comparison. A narrower window gets the earlier text above.
 local MIN_COLUMNS = 100
 
---- Window options of a comparison. Replaces |:diffthis|, which would change the global option 'scrollopt'.
+--- Window options of a comparison. Set directly instead of by |:diffthis|, which would also change the global option
+--- 'scrollopt'.
 local COMPARED = {
   diff = true,
   scrollbind = true,

@@ -30,8 +30,7 @@ local function unmark()
   marked = nil
 end
 
---- Highlights the changed lines of a buffer. With `with_old`, also requests the old lines from the Node host. Without
---- `with_old`, hides highlights and old lines.
+--- Shows or hides the highlights of changed lines and the old lines. Requests the old lines from the Node host.
 ---@param buf integer
 ---@param name string Path of the file.
 ---@param with_old boolean
@@ -125,7 +124,7 @@ function M.show(win, file)
   return buf
 end
 
---- Keeps a buffer that the page has loaded if the user has changed the buffer.
+--- If the user has changed a buffer that the page has loaded, keeps this buffer when the page closes.
 ---@param buf integer
 function M.keep(buf)
   if loaded[buf] and vim.bo[buf].modified then

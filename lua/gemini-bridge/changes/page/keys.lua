@@ -41,12 +41,13 @@ local function is_undoable(chosen)
   end)
 end
 
---- Keeps or undoes changes, then goes to the next undecided hunk. Does not move the cursor if no chosen hunk can be
+--- Keeps or undoes changes, then goes to the next undecided hunk. The cursor stays if none of the chosen hunks can be
 --- undone.
 ---@param shown gemini_bridge.Page
 ---@param verb gemini_bridge.Verb
 ---@param chosen gemini_bridge.Chosen
----@param from? integer First selected line. Part of a hunk may stay undecided, so waits for the host's answer.
+---@param from? integer First selected line. nil for whole hunks. With selected lines, a part of a hunk may stay
+--- undecided, so the cursor moves only after the host has answered.
 local function apply(shown, verb, chosen, from)
   local act = verb == "keep" and keep_and_undo.keep_chosen or keep_and_undo.undo_chosen
   act(chosen, function(sent)
@@ -64,8 +65,8 @@ local function apply(shown, verb, chosen, from)
   end)
 end
 
---- Returns the hunk at the cursor or the selected lines of the file. Tells the user if these lines contain no undecided
---- change.
+--- Returns the user's choice in the file: the selected lines, or the hunk at the cursor if nothing is selected. Tells
+--- the user if there is no undecided change.
 ---@param shown gemini_bridge.Page
 ---@param lines? [integer, integer] First and last selected line.
 ---@return gemini_bridge.Chosen?

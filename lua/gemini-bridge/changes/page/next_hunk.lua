@@ -4,7 +4,7 @@ local tree = require("gemini-bridge.changes.page.tree")
 
 local M = {}
 
---- Decisions that the Node host has not confirmed yet, by path: hunk ids, or true for the whole file.
+--- Ids of hunks with a decision that the Node host has not confirmed yet, by path. True stands for the whole file.
 local pending = {} ---@type table<string, table<integer, true>|true>
 
 --- Records decisions of the user, so that navigation skips the decided hunks.

@@ -26,8 +26,8 @@ local MAX_PATCHED_FILES = 50
 ---@field list gemini_bridge.Node[] Files in the order of navigation.
 ---@field by_path table<string, gemini_bridge.Node> Nodes of all changed files.
 ---@field current? string Path of the file at the right.
----@field goal? { path: string, hunk?: integer, line?: integer } Cursor position after the Node host has
---- confirmed a decision: a hunk, or the first undecided hunk from a line on.
+---@field goal? { path: string, hunk?: integer, line?: integer } Place for the cursor after the Node host has confirmed
+--- a decision: the hunk with the id `hunk`, or the first undecided hunk at or below `line`.
 ---@field is_reverting? boolean True after the user has reverted a decision. The cursor then moves to the restored hunk.
 
 local page ---@type gemini_bridge.Page?
@@ -234,7 +234,8 @@ end
 --- Goes to the hunk that is undecided again after the user has reverted a decision.
 ---@param shown gemini_bridge.Page
 ---@param name string
----@param before? gemini_bridge.Change Change of the file while the decision was valid.
+---@param before? gemini_bridge.Change The file's change before the decision was reverted. The restored hunk is not in
+--- it.
 local function go_back(shown, name, before)
   local known = {}
   for _, hunk in ipairs(before and before.hunks or {}) do

@@ -134,7 +134,7 @@ function M.update(node)
   return touched
 end
 
---- Sorts the nodes below a node and adds up their counts. Restores which nodes the user has opened or closed.
+--- Sorts the nodes below a node and adds up their counts. Opens or closes nodes as the user has left them.
 ---@param node gemini_bridge.Node
 ---@param depth integer
 ---@param is_open table<string, boolean> Nodes that the user has opened or closed, by key.

@@ -36,8 +36,8 @@ local function survives_hiding(buf)
   return vim.list_contains({ "", "hide" }, vim.bo[buf].bufhidden)
 end
 
---- Returns true if a tab page already has windows with 'diff', 'scrollbind' or 'cursorbind'. Neovim would compare the
---- windows of a review with these windows, or scroll them together.
+--- Returns true if a tab page already has windows with 'diff', 'scrollbind' or 'cursorbind'. A review must not open
+--- there: Neovim would compare its windows with these windows, or scroll them together.
 ---@param tab integer
 ---@return boolean
 function M.is_bound(tab)

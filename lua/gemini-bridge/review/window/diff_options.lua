@@ -20,8 +20,8 @@ function M.start(win)
   window.set(win, COMPARED)
 end
 
---- Sets the diff options again, except 'winbar', because file type plugins may have changed them. Other values would
---- misalign the two windows.
+--- Sets the diff options again after file type plugins may have changed them. Other values would misalign the two
+--- windows. Keeps 'winbar'.
 ---@param win integer
 function M.start_again(win)
   local options = vim.deepcopy(COMPARED)
