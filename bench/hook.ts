@@ -13,7 +13,7 @@ interface HookedTool {
 /**
  * Sends a hook event.
  * @param event name of the event
- * @param about an edited file (its name in the workspace), or the call of another tool
+ * @param about for an edit, the name of the file in the workspace; for another tool, its call
  */
 export type TellHook = (event: string, about: string | HookedTool) => Promise<void>;
 

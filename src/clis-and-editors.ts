@@ -11,7 +11,7 @@ import { platform } from "./system/platform.ts";
 import type { Variables } from "./system/system.ts";
 
 interface CliAndEditorSearchOptions {
-  /** Called for a CLI in a terminal of Neovim that will not connect automatically. */
+  /** Called for a CLI in one of Neovim's terminals if this CLI will not connect automatically. */
   unconnected: (cli: Unconnected) => void;
   report: (change: Partial<Status>) => void;
   profiles: readonly Profile[];
@@ -59,8 +59,8 @@ export function createCliAndEditorSearch({
 }
 
 /**
- * Reads two choices of the user: whether IDE mode is set (on or off), and whether the CLI will ask the user to connect.
- * A user who has told the CLI not to ask again may not want to connect.
+ * Reads two choices of the user. `isDecided`: the user has turned IDE mode on or off. `isAsked`: the CLI will ask the
+ * user whether to connect. A user who has told the CLI not to ask again may not want to connect.
  */
 function readChoice(profile: Profile, env: Variables, cwd: string): { isDecided: boolean; isAsked: boolean } {
   const files = readSettings(profile, env, cwd);
@@ -74,8 +74,8 @@ function editorsFor(cwd: string, own: number): Editors | undefined {
   const open = announcedEditors(platform.temporaryDirectory(process.env)).filter(
     ({ isAlive, content }) => isAlive && contains(content?.workspacePath, cwd),
   );
-  // Chooses the editor as a CLI in another terminal does: no editor is an ancestor of such a CLI. No process has the id
-  // 0, so that no editor counts as an ancestor.
+  // Chooses the editor as a CLI in another terminal does. No editor is an ancestor of such a CLI. `idePid` is therefore
+  // 0, because no process has this id.
   const taken = chooseEditor(open, { idePid: 0, cwd });
   return taken && { count: open.length, pid: taken.pid, isOwn: taken.port === own };
 }

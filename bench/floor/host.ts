@@ -57,7 +57,8 @@ function serve(ready: (port: number) => void): void {
 
 nvim.on("notification", (name: string, [method, params]: [string, unknown]) => {
   if (name === "send") stream?.write(encode(method, params));
-  // "hold" only encodes a message, and "release" sends it. So the measured time does not include the encoding.
+  // The notification "hold" only encodes a message. The notification "release" sends this message, so the measured time
+  // does not include the encoding.
   if (name === "hold") held = encode(method, params);
   if (name === "release") stream?.write(held);
 });

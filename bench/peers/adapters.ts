@@ -1,4 +1,7 @@
-/** Starts and controls other plugins with Gemini CLI's companion protocol. Each plugin needs a checkout. */
+/**
+ * Starts and controls other plugins that implement Gemini CLI's companion protocol. Needs a checkout of each measured
+ * plugin.
+ */
 import { basename, delimiter, join } from "node:path";
 import { root } from "../../test/support/nvim.ts";
 import type { Subject } from "../subject.ts";
@@ -6,9 +9,9 @@ import type { Subject } from "../subject.ts";
 type Adapter = Pick<Subject, "start" | "accept"> & Partial<Subject>;
 
 const adapters: Readonly<Record<string, Adapter>> = {
-  // nvim-gemini-companion runs its server in Neovim itself, and starts the server in setup(). CLIs find the server by
-  // environment variables, not by a discovery file. The plugin sets them only in its own terminal, so `endpoint` reads
-  // the port from Lua.
+  // nvim-gemini-companion runs its server in Neovim itself, and starts the server in setup(). It writes no discovery
+  // file: CLIs find the server by environment variables. The plugin sets these variables only in its own terminal, so
+  // `endpoint` reads the port from Lua.
   "nvim-gemini-companion": {
     // Disables the news window of nvim-gemini-companion, because it would replace the file's window.
     init: "package.loaded['gemini.announce'] = { setup = function() end }\n",

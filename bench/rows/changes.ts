@@ -50,7 +50,8 @@ export async function changeRows(subject: Subject): Promise<Row[]> {
         return wait + (await time(() => hook(after, name)));
       };
     };
-    // The floor: events that are not about an edit. The host answers such an event as soon as it has parsed the event.
+    // The floor is the time of events that are not about an edit. The host answers such an event as soon as it has
+    // parsed the event.
     const [edits, others] = await takeTurns(EDITS, [
       edit("BeforeTool", "AfterTool"),
       edit("Notification", "Notification"),

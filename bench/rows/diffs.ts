@@ -1,4 +1,7 @@
-/** Measures a review: from the CLI's request to the answer, and from the user's decision to the CLI. */
+/**
+ * Measures a review: the time from the CLI's request to the answer, and the time from the user's decision until the CLI
+ * receives it.
+ */
 
 import { setTimeout as delay } from "node:timers/promises";
 import { CallToolResultSchema } from "@modelcontextprotocol/sdk/types.js";
@@ -132,7 +135,7 @@ async function openRows(subject: Subject, name: string, { size, runs, ...goals }
         await close();
         return took;
       },
-      // Measures this floor only for this plugin. Other plugins may never answer a request for an unknown tool.
+      // Sends requests for an unknown tool only to this plugin, because other plugins may never answer such a request.
       async () => (subject === ours ? time(() => refuse(client, path, after)) : Number.NaN),
       () => time(carry),
       async () => z.number().parse(await bare.lua(SHOW, after)),

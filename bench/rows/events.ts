@@ -10,7 +10,9 @@ import type { Row } from "../table.ts";
 const RUNS = 15;
 const SNAPSHOTS = 20;
 
-/** Lua that fires a thousand events, in one buffer after the other, and returns the mean time of an event (us). */
+/**
+ * Lua that fires a thousand events, each in the next buffer of the buffer list. Returns the mean time of an event (us).
+ */
 const FIRE = `
 local event, bufs = ..., vim.api.nvim_list_bufs()
 local start = vim.uv.hrtime()

@@ -1,6 +1,6 @@
 /**
- * Lua that defines `bench_serve(answers)`: a language server inside Neovim that answers at once, for the current
- * buffer.
+ * Lua that defines `bench_serve(answers)`. This function starts a language server for the current buffer. The server
+ * runs inside Neovim, and answers without delay.
  */
 export const SERVE = `
 function bench_serve(answers)

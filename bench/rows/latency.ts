@@ -52,7 +52,7 @@ function move(nvim: Nvim): () => Promise<unknown> {
   return () => nvim.lua(MOVE, (line++ % 100) + 1);
 }
 
-/** Makes the plugin send every event at once. */
+/** Makes the plugin send every event immediately, without a debounce. */
 export async function withoutPause(nvim: Nvim, subject: Subject): Promise<void> {
   if (subject !== ours) return;
   await nvim.lua("require('gemini-bridge.context.snapshot_debounce').subscribe(...)", NO_PAUSE);

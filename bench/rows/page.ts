@@ -1,4 +1,7 @@
-/** Measures the review page with many changed files: its first paint, a key, an update, and its memory. */
+/**
+ * Measures the review page with many changed files: the times of the first drawing, of a key press and of an update,
+ * and the used memory.
+ */
 import * as z from "zod";
 import type { ShownChange } from "../../src/contract/changes.ts";
 import { summarize } from "../stats.ts";

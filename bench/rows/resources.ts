@@ -153,7 +153,7 @@ async function idleRows(subject: Subject, floor: string): Promise<Row[]> {
   });
 }
 
-/** Measures memory and idle time at the same time, because other load on the machine does not change them. */
+/** Measures memory and idle processor time in parallel, because neither depends on other load on the machine. */
 export async function resourceRows(subject: Subject, floor: string): Promise<Row[]> {
   return (await Promise.all([memoryRows(subject, floor), idleRows(subject, floor)])).flat();
 }

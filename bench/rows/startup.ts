@@ -53,7 +53,7 @@ export async function startupRows(subject: Subject): Promise<Row[]> {
       async () => (isOurs ? start(dirs, setup(OPTIONS)).setup : 0),
     ]);
     const floor = summarize(without);
-    // Starts with and without the plugin alternate. Compares each start with its neighbour, because other load on the
+    // Compares each start with the plugin to the neighbouring start without the plugin, because other load on the
     // machine changes the time of a start more than the plugin does.
     const beyond = with_.map((took, i) => took - (without[i] ?? Number.NaN));
     const rows: Row[] = [

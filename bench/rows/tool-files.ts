@@ -1,4 +1,7 @@
-/** Measures the model's tools that make the editor read or write files. The floor is the user's own command. */
+/**
+ * Measures the model's tools that make the editor read or write files. The floor is the time of the command with which
+ * a user would do the same.
+ */
 import { connectEditorClient, languageServer } from "../../test/support/editor-client.ts";
 import { longestBlock } from "../block.ts";
 import { summarize, takeTurns } from "../stats.ts";

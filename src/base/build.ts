@@ -2,6 +2,7 @@
 declare const SOURCES: string | undefined;
 
 /**
- * Identifies the build of the running host. After an update, a different build shows that an old host is still running.
+ * Identifies the build of the running host. If it differs from the installed build after an update, an old host is
+ * still running.
  */
 export const BUILD = typeof SOURCES === "string" ? SOURCES : "";

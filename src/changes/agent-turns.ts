@@ -31,7 +31,7 @@ export interface AgentTurns {
   missed(agent: Agent, gap: string): void;
   /** Ends the turn of an agent. @returns the changed files, and reasons why the list may be incomplete */
   end(agent: Agent): Pick<Turn, "files" | "gaps">;
-  /** Restores turns from before a restart of the host process. @param turns by session */
+  /** Restores the turns that were stored before a restart of the host process. @param turns the turns by session */
   restore(turns: ReadonlyMap<string, Turn>): void;
 }
 

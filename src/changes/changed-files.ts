@@ -16,7 +16,10 @@ import { type Author, beginChange, type FileChange, isChanged, shown } from "./f
 const MAX_TEXT_LENGTH = 64 * 1024 * 1024;
 const FULL = "too many other changes are unreviewed; after you keep some, later changes can be undone";
 
-/** Delay before the number of changes is reported, so that several files changed at once cause one report. */
+/**
+ * Delay before the number of changes is reported (ms). If several files change during this delay, only one report is
+ * sent.
+ */
 const REPORT_DELAY_MS = 50;
 
 /** Reason for an update: an agent has written the file (`agent`), or the user has kept or undone hunks (`decision`). */
@@ -35,7 +38,7 @@ export interface ChangedFiles {
   set(change: FileChange, cause?: Cause): void;
   /** Records that a tool of the agent is about to change the file. */
   await(agent: Agent, path: string): void;
-  /** Records that a tool has ended. Called once for each call of `await`. */
+  /** Records that a tool of the agent has ended. Must be called once for each earlier call of `await`. */
   arrived(agent: Agent, path: string): void;
   /** Returns the files that this agent may be about to change. */
   awaitedBy(agent: Agent): string[];
@@ -51,8 +54,8 @@ export interface ChangedFiles {
    */
   begin(path: string, found: FileState, author: Author): FileChange;
   /**
-   * Restores stored change records, for example after a restart of the host process. @returns records of files that no
-   * agent is editing
+   * Restores stored change records, for example after a restart of the host process.
+   * @returns the restored records, except those of files that an agent is still editing
    */
   restore(saved: Pick<Saved, "changes" | "awaited">): FileChange[];
   /** Stops watching the disk. Idempotent. */
@@ -75,16 +78,16 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
   /** Total length of the texts of each file (characters). */
   const sizes = new Map<string, number>();
   let total = 0;
-  /** Changes that Neovim currently shows, by path. */
+  /** For each path: the change that Neovim currently shows. */
   const told = new Map<string, ShownChange>();
-  /** Agents with pending edits, by session. `paths` counts the pending edits of each file. */
+  /** For each session: the agent that has pending edits, and the number of pending edits of each file (`paths`). */
   const awaited = new Map<string, { agent: Agent; paths: Map<string, number> }>();
   const watch = createFileWatch(options.look);
   let areAtWork = false;
   let reporting: NodeJS.Timeout | undefined;
   /**
-   * True if Neovim reports the files that the user writes. Undefined at the start, because Neovim may still have the
-   * setting from before a restart of the host process.
+   * True if Neovim reports the files that the user writes. Undefined until the host has set this: after a restart of
+   * the host process, Neovim may still have the earlier setting.
    */
   let following: boolean | undefined;
 
@@ -112,8 +115,8 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
   }
 
   /**
-   * Forgets a file without changes, unless an agent is editing the file. Then starts or stops watching the file, and
-   * tells Neovim whether to report the user's writes.
+   * Forgets a file without changes, unless an agent is editing the file. Stops watching a forgotten file, and watches
+   * any other file. Tells Neovim whether to report the user's writes.
    */
   function tidy(path: string): void {
     const change = files.get(path);
@@ -203,7 +206,8 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
       return beginChange(path, fits ? found : { ...unknown(FULL), version: found.version }, author);
     },
     restore(saved) {
-      // Agents may already have begun edits, because the host process has just started. Adds the stored edits to these.
+      // Adds the stored edits instead of replacing the current edits: agents may have begun edits since this host
+      // process started.
       for (const { agent, paths } of saved.awaited) for (const path of paths) beginEdit(agent, path);
       remember();
       for (const change of saved.changes) {

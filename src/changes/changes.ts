@@ -47,8 +47,9 @@ export interface Changes {
    */
   listener(event: AgentEvent, begun?: AbortSignal): Promise<void>;
   /**
-   * Records that the user has accepted a proposed text for a file. Writing a text with one of these hashes then does
-   * not count as an unreviewed change.
+   * Records that the user has accepted a proposed text for a file. If an agent then writes a text with one of these
+   * hashes, this does not count as an unreviewed change.
+   * @param hashes hashes of the texts that the agent may write
    */
   agreed(path: string, hashes: readonly string[]): void;
   /**
@@ -147,7 +148,7 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
     return done;
   }
 
-  /** Completes the edits and commands of agents whose process has ended. Then runs a function. */
+  /** Ends the turns of agents whose process has ended. Then runs a function. */
   function enqueueAfterGone(run: () => Promise<void>): Promise<void> {
     void tracker.resolveGone();
     return enqueue(run);
@@ -223,7 +224,7 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
 
   const resumed = resume();
 
-  /** Adopts the changes that ended Neovim instances have left for files in these directories. */
+  /** Adopts changes of files in these directories from Neovim instances that have ended. */
   async function takeLeft(open: readonly string[], noteCount: number): Promise<void> {
     const roots = await Promise.all(open.map(realPath));
     const isWanted = (path: string) => !files.get(path) && roots.some((root) => isBelow(path, root));

@@ -56,7 +56,10 @@ interface Comparison {
 
 interface ComparisonOptions {
   readonly snapshot: Snapshot;
-  /** States of files that the user or another agent has written since the snapshot, by absolute path. */
+  /**
+   * For each file that the user or another agent has written since the snapshot: its state after the write. The keys
+   * are absolute paths.
+   */
   readonly settled: ReadonlyMap<string, FileState>;
   /** Inodes of files whose content before the command is known. An inode still identifies a file after a rename. */
   readonly noticed: ReadonlySet<number>;
@@ -208,8 +211,8 @@ interface Renamed {
   /** Inodes of the files whose bytes before the command are known. */
   readonly known: ReadonlySet<number>;
   /**
-   * Files whose earlier bytes are unknown. Each file is identified by {@link withoutRename} of its version. The inode
-   * is not enough, because a new file may reuse the inode of a deleted file.
+   * Versions of the files whose earlier bytes are unknown, as returned by {@link withoutRename}. The inode alone is not
+   * enough, because a new file may reuse the inode of a deleted file.
    */
   readonly unknown: ReadonlySet<string>;
 }
@@ -255,7 +258,8 @@ function isAttributes(name: string): boolean {
 }
 
 /**
- * Adds the bytes that the files had before the command, if Git knows these bytes.
+ * Returns the state of each changed file before the command. The state contains the bytes of the file if Git knows
+ * these bytes.
  * @param isConverted true if a .gitattributes file has changed. Git may then convert files in another way than before
  */
 async function withBytes(

@@ -1,6 +1,6 @@
 /**
- * Stores the running shell commands of agents, and the snapshots taken before these commands. When a command ends,
- * files can then be compared even if the host process was restarted during the command.
+ * Stores the running shell commands of agents, and the snapshots taken before these commands. If the host process
+ * restarts during a command, the files can still be compared at the end of the command.
  */
 import * as z from "zod";
 import { createYielder } from "../base/work-slices.ts";
@@ -73,8 +73,8 @@ const SavedCommand = z.object({
 const SavedPart = z.object({
   commandId: z.string(),
   /**
-   * Number of the part. Absent for the newer state of a single file that the user or another agent wrote during the
-   * command.
+   * Number of the part. Undefined if the value is not a part of the snapshot, but the state of one file that the user
+   * or another agent has written during the command.
    */
   part: z.number().optional(),
   files: z.array(SavedFileState),

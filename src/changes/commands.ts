@@ -74,11 +74,14 @@ interface Command {
   readonly command: string;
   readonly scope: Scope;
   readonly snapshot: Promise<Snapshot>;
-  /** States of files after others wrote them, by path. Only for writes during the command. */
+  /** For each file that the user or another agent has written during the command: its state after the write. */
   readonly settled: Map<string, FileState>;
   /** Inodes of files whose content before the command is known. An inode still identifies a file after a rename. */
   readonly noticed: Set<number>;
-  /** States of files before agents edited them, by path. Only for edits after the command. */
+  /**
+   * For each file that an agent has edited after the command, but before the end of the comparison: its state before
+   * this edit.
+   */
   readonly seen: Map<string, FileState>;
   hasEnded: boolean;
 }
@@ -110,7 +113,7 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
       size += lengthOf(after);
       const fits =
         size <= MAX_TEXT_LENGTH ? after : { ...after, ...unknown(TOO_MUCH), version: after.version };
-      // Looks up writes by others again, because others may have written the file during the comparison.
+      // Looks up `settled` again, because the user or another agent may have written the file during the comparison.
       written.push({ path, before: settled.get(path) ?? before, after: fits });
     }
     return { written: written.filter(({ before, after }) => before.version !== after.version), gaps };

@@ -49,7 +49,7 @@ export function linesBefore({ old, edited }: Hunk): readonly string[] {
 /** Applies an agent's edit. @param turn start of the agent's turn (Unix milliseconds) */
 export function editedByAgent(text: TrackedText, lines: readonly string[], turn: number): TrackedText {
   const edits = diffLines(text.lines, lines);
-  // Merges adjacent hunks, like every diff.
+  // Merges adjacent hunks, as a new diff of both texts would do.
   return rebuilt(text, lines, edits, touches, (before, old, now) => {
     if (!before.hunks.some(({ conflict, edited }) => conflict || edited))
       return hunksOf(diffLines(old, now), old, { conflict: false, turn });
@@ -120,8 +120,8 @@ function asItIs({ lines }: Piece, hunk: Hunk): Piece {
 
 /**
  * Moves an insertion from inside a hunk to the line above the hunk, if the resulting text is the same. An insertion
- * above does not count as an edit of the hunk. For example, the inserted function and the hunk may begin with the same
- * comment.
+ * above does not count as an edit of the hunk. Example: a hunk begins with a comment, and the user inserts a function
+ * with the same comment above the hunk. A diff may then place the insertion below the comment of the hunk.
  */
 function slideOut(edit: Edit, { lines, hunks }: TrackedText): Edit {
   const hunk = hunks.find((one) => overlaps(edit, one));

@@ -207,7 +207,10 @@ function withoutText({ opaque: _, ...change }: FileChange): FileChange {
     : { ...change, exists: false, text: editedByAgent(change.text, [], change.turn) };
 }
 
-/** Adds missing line breaks. Undo may restore a last line without line break above lines that the user has added. */
+/**
+ * Adds missing line breaks. Needed if undo restores a last line without a line break, and the user has added lines
+ * below this line.
+ */
 function withMissingBreak(lines: readonly string[]): string[] {
   const lineBreak = lines.some((line) => line.endsWith("\r\n")) ? "\r\n" : "\n";
   return lines.map((line, i) => (i === lines.length - 1 || line.endsWith("\n") ? line : line + lineBreak));

@@ -17,8 +17,8 @@ const MAX_AGE_MS = 24 * 60 * 60 * 1_000;
 const MAX_SIZE_BYTES = 32 * 1024 * 1024;
 
 /**
- * Maximum total length of entries that later edits of the same turn can extend (characters). Beyond this limit, the
- * oldest entries become final.
+ * Maximum total length of all open entries (characters). An entry is open if later edits of the same turn can extend
+ * the entry. Beyond this limit, the oldest entries become final.
  */
 const MAX_OPEN_LENGTH = 16 * 1024 * 1024;
 
@@ -114,9 +114,12 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
   const all = join(directory, "history");
   const own = join(all, `${instance}${JOURNAL}`);
   const journal = createJournal(own, log);
-  /** Entries that later edits of the same turn can extend, oldest first. The key contains the session and the path. */
+  /**
+   * Open entries, oldest first: later edits of the same turn can extend them. The key contains the session and the
+   * path.
+   */
   const ofTurns = new Map<string, Entry>();
-  /** Total length of the texts of all entries that can still be extended (characters). */
+  /** Total length of the texts of all open entries (characters). */
   let openLength = 0;
   const ofReviews = new Map<number, Proposal>();
   /** Entry of each file's last review, by path. Leaves out the texts, because they may be long. */

@@ -34,9 +34,8 @@ interface Tracker {
   /** Updates a change record from the state on disk after a write that no hook has reported. */
   catchUp(change: FileChange, now: FileState): void;
   /**
-   * Completes the pending edits and commands of agents whose processes have ended (see {@link Agents.findGone}).
-   * Handles earlier events of these agents first. A function that `enqueue` runs must not await the result, because the
-   * function would wait for itself.
+   * Ends the turns of agents whose processes have ended (see {@link Agents.findGone}). Handles earlier events of these
+   * agents first. A function that `enqueue` runs must not await the result, because the function would wait for itself.
    */
   resolveGone(cli?: string): Promise<void>;
   /** Resumes tracking agents, edits and commands after a restart of the host process. */
@@ -45,7 +44,7 @@ interface Tracker {
     edits: readonly PendingEdits[],
     commands: readonly RestoredCommand[],
   ): void;
-  /** Stops tracking. Resolves when running commands are stored. Idempotent. */
+  /** Stops tracking. Resolves when the running commands are stored. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -68,8 +67,8 @@ interface TrackerOptions {
   /** Runs functions one after the other. */
   enqueue(run: () => void | Promise<void>): Promise<void>;
   /**
-   * Resolves when commands from before a restart of the host process are loaded. The end of a command must not be
-   * handled earlier, because the command may be among those being loaded.
+   * Resolves when all commands that began before a restart of the host process are loaded. The end of a command must
+   * not be handled earlier, because the command may be one of them.
    */
   resumed(): Promise<unknown>;
 }
@@ -87,7 +86,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     gone: () => void resolveGone(),
     changed: files.follow,
   });
-  /** Hashes of texts that the user has accepted, by file. */
+  /** For each file: hashes of the texts that the user has accepted. */
   const agreements = new Map<string, Set<string>>();
   /**
    * Real path of each file that is being edited, by agent and path. The path is resolved only once, because a symbolic
@@ -140,7 +139,7 @@ export function createTracker(options: TrackerOptions): Tracker {
 
   /**
    * Handles the start of an edit.
-   * @param isAsked true if the CLI has already asked the user, so that the user may have accepted the text
+   * @param isAsked true if the CLI has already asked the user. The user may then have accepted the text
    */
   function editStarts(agent: Agent, { path, now }: Seen, isAsked: boolean): void {
     if (!isAsked) agreements.delete(path);
@@ -267,9 +266,10 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   /**
-   * Completes the commands and edits of a turn.
-   * @param isGone true if the agent's process has ended, so that its pending edits may have happened. A running process
-   * reports the end of every edit, except for edits that began before a restart of the host process
+   * Handles the end of a turn. Commands and edits of the turn may not have ended yet: compares their files with the
+   * disk, and stops tracking them.
+   * @param isGone true if the agent's process has ended. Its pending edits may then have happened without a report. A
+   * running process reports the end of every edit, except for edits that began before a restart of the host process
    */
   async function turnEnds(agent: Agent, isGone: boolean): Promise<void> {
     for (const command of commands.ofAgent(agent)) {

@@ -11,7 +11,7 @@ interface SplitText {
   readonly text: TrackedText;
   /** Ids of the hunks that lie in the chosen lines. */
   readonly chosen: ReadonlySet<number>;
-  /** True if the user has chosen a part of a hunk that cannot be split. */
+  /** True if the user has chosen only a part of a hunk, and this hunk cannot be split. */
   readonly isRefused: boolean;
 }
 

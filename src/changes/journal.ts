@@ -19,8 +19,8 @@ const FILE = { mode: 0o600 };
 export const JOURNAL = ".jsonl";
 
 /**
- * Maximum length of removed and replaced values (characters). Beyond this limit, the journal is rewritten as soon as
- * these values fill more than half of the file.
+ * Maximum total length of removed and replaced values (characters). Above this limit, the journal is rewritten as soon
+ * as these values fill more than half of the file.
  */
 const MAX_OBSOLETE_LENGTH = 1024 * 1024;
 

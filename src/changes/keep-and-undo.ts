@@ -69,10 +69,7 @@ interface DecisionsOptions {
   history: Pick<History, "kept">;
   userFiles: UserFiles;
   notes: Pick<UndoNotes, "undid" | "reverted">;
-  /**
-   * Runs functions one after the other. Before each function, completes the pending edits and commands of agents whose
-   * process has ended.
-   */
+  /** Runs functions one after the other. Before each function, ends the turns of agents whose process has ended. */
   enqueue(run: () => Promise<void>): Promise<void>;
   /** Updates the change record of a file from the disk. */
   syncPath(path: string): Promise<void>;
@@ -271,7 +268,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
   };
 }
 
-/** The error if a decision on a file cannot be reverted because the file has another content now. */
+/** Creates the error for a decision that cannot be reverted, because the file has changed since the decision. */
 function changedSince(path: string): Refusal {
   return new Refusal(`${basename(path)} was not reverted, because the file has changed since your decision`);
 }

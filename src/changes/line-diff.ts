@@ -122,7 +122,7 @@ function uniques(lines: Lines, [from, to]: Part["a"]): Map<number, number | unde
   return places;
 }
 
-/** Returns the longest subsequence of the pairs with increasing second numbers. */
+/** Returns the longest subsequence of the pairs in which the second number increases from pair to pair. */
 function longestRise(pairs: readonly Pair[]): Pair[] {
   /** Each pair, with the index of the previous pair in the longest subsequence that ends here. */
   const ends: { pair: Pair; before: number }[] = [];

@@ -141,7 +141,7 @@ export type Found = Stats | string | undefined;
 
 /**
  * Reads the states of files without following links. Yields to the event loop regularly.
- * @param isOver asked after each pause; true stops the reading
+ * @param isOver called after each pause; returns true to stop early
  */
 export async function lookAt<T>(
   all: readonly T[],
@@ -181,7 +181,10 @@ export interface Candidate {
   readonly found: Found;
 }
 
-/** Returns paths with their states, see {@link lookAt}. @param isOver asked after each pause; true stops the reading */
+/**
+ * Returns paths with their states, see {@link lookAt}.
+ * @param isOver called after each pause; returns true to stop early
+ */
 export async function candidatesAt(paths: readonly string[], isOver?: () => boolean): Promise<Candidate[]> {
   const candidates: Candidate[] = [];
   const take = (path: string, found: Found) => void candidates.push({ path, found });

@@ -2,7 +2,7 @@
 import { basename, relative } from "node:path";
 import type { FileReference, Mention } from "../http/client.ts";
 
-/** Maximum number of references sent at once. In tests, the CLI has always received this many. */
+/** Maximum number of references that are sent together. In tests, the CLI has always received this many. */
 const MAX_REFERENCES = 10;
 
 /**

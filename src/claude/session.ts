@@ -39,7 +39,8 @@ interface SocketSessionOptions {
   log: Log;
   /**
    * Registers the tools.
-   * @param sent resolves when the answer to a request was sent (true), or when the connection was lost before (false)
+   * @param sent resolves with true when the answer to a request was sent, or with false if the connection was lost
+   * first
    */
   register(server: McpServer, client: Client, sent: (request: RequestId) => Promise<boolean>): Tools;
   /** Determines the CLI of a client. @param client name that the client reports */
@@ -207,7 +208,8 @@ const zeroBased = ({ line, character }: Position): Position => ({ line: line - 1
 function selectionOf({ context, selected }: Pick<SharedContext, "context" | "selected">): SelectionChanged {
   const file = context.workspaceState?.openFiles?.find(({ isActive }) => isActive);
   const { path = "", selectedText: text = "" } = file ?? {};
-  // Without a selection, the CLI uses only the path. A constant position then saves a message for each cursor movement.
+  // Without a selection, the CLI uses only the path. The position is then constant, so that cursor movements cause no
+  // messages.
   const range =
     text !== "" && selected ? selected : { start: { line: 1, character: 1 }, end: { line: 1, character: 1 } };
   const selection = { start: zeroBased(range.start), end: zeroBased(range.end), isEmpty: text === "" };

@@ -35,14 +35,14 @@ export interface ClientReviews {
   unchanged(filePath: string): void;
   /** Called when a proposed text cannot be shown. The CLI then asks in its terminal, without showing a diff. */
   refused(filePath: string, reason: string): void;
-  /** Called when the user has answered in the CLI's terminal instead of the review. */
+  /** Called when the user has answered in the CLI's terminal instead of in the review. */
   answered(): void;
 }
 
 interface ToolsOptions extends ClientReviews {
   diagnose: Diagnose;
   log: Log;
-  /** Resolves with true when the answer to a request was sent, or with false if the connection was lost before. */
+  /** Resolves with true when the answer to a request was sent, or with false if the connection was lost first. */
   sent(request: RequestId): Promise<boolean>;
 }
 

@@ -15,7 +15,7 @@ import { SUBSCRIPTION } from "./snapshot-subscription.ts";
 interface ContextPublisher {
   /** Called when a client has connected. Sends the context to the client as soon as the first snapshot is complete. */
   connected(client: Client): void;
-  /** Called when a client has disconnected. After the last client, tells Neovim to stop sending snapshots. */
+  /** Called when a client has disconnected. If no client is left, tells Neovim to stop sending snapshots. */
   disconnected(): void;
   snapshot(snapshot: Snapshot): void;
 }

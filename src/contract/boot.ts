@@ -17,7 +17,10 @@ export const Gate = z.object({
 });
 
 export const Boot = z.object({
-  /** Process id that a CLI in `:terminal` takes for its editor. With a terminal UI, this is Neovim's parent process. */
+  /**
+   * Id of the process that a CLI in `:terminal` considers its editor. With a terminal UI, this is Neovim's parent
+   * process.
+   */
   idePid: z.number().int().positive(),
   /** Process id of Neovim. */
   editorPid: z.number().int().positive(),
@@ -73,8 +76,8 @@ export const Boot = z.object({
   /** `duration`: time without a running host (ms). `written`: files that the user has written in that time. */
   absence: z.object({ duration: z.number().nonnegative(), written: list(z.string()) }).optional(),
   /**
-   * Number of the user's notes on lines of files that an earlier Neovim has stored. Only the first host of a Neovim
-   * gets a number above 0.
+   * Number of notes that an earlier Neovim has stored. A note is a text of the user about lines of a file. Only the
+   * first host of a Neovim gets a number above 0.
    */
   notes: z.number().int().nonnegative(),
   /** Decisions of the user that the previous host has not delivered to the CLI, as events (name and payload). */

@@ -180,9 +180,9 @@ export const calls = {
   /** Sets whether Lua sends the event `file_written`. */
   changes_follow: z.object({ active: z.boolean() }),
   /**
-   * Shows a new or updated change of a file, or removes the change. `written`: the file on disk has changed, so that
-   * Lua must reload its buffer. `edited`: an agent has just changed the file. `decision`: the user has decided on the
-   * last hunk.
+   * Shows a new or updated change of a file, or removes the change. `written`: the file on disk has changed, and Lua
+   * must reload its buffer. `edited`: an agent has just changed the file. `decision`: the user has decided on the last
+   * hunk.
    */
   change_show: z.object({
     path: z.string(),
@@ -316,7 +316,7 @@ export const questions = {
   edit_context: z.object({ path: z.string(), line: z.int().optional() }),
   /**
    * Computes the edited texts without changing anything. Fails if a file has unsaved changes, or has changed since the
-   * edits were computed. Also fails if the encoding of a file lacks a character.
+   * edits were computed. Also fails if the encoding of a file cannot represent a character of the new text.
    */
   preview_edits: z.object({
     files: z.array(FileEdits).readonly(),

@@ -45,7 +45,8 @@ type EventDetails =
   | { kind: "turn_started"; prompt: string; hook: "BeforeAgent" | "UserPromptSubmit" }
   /**
    * A tool is about to run, and the CLI waits for the hook. `canAsk`: whether the hook can make the CLI open a proposal
-   * in the editor. (Qwen Code 0.24.4 would ask in its terminal only, or the tool would fail.)
+   * in the editor. False for Qwen Code 0.24.4, which would ask only in its terminal, or would report a failure of the
+   * tool.
    */
   | { kind: "tool_starting"; tool: Tool; canAsk: boolean }
   | { kind: "tool_ended"; tool: Tool; failed: boolean; texts?: EditTexts | undefined }

@@ -36,8 +36,8 @@ export const Memory = z.object({
       filePath: z.string(),
       label: z.string(),
       /**
-       * Hashes for detecting changes of the file: of the file's bytes when the review opened (`disk`), and of the
-       * proposal (`proposed`).
+       * Hashes for detecting later changes of the file. `disk`: hash of the file's bytes when the review opened.
+       * `proposed`: hash of the proposal.
        */
       baseline: z.object({ disk: z.string(), proposed: z.string(), edited: z.boolean() }).optional(),
     }),

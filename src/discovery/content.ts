@@ -5,7 +5,7 @@ import type { Profile } from "../profiles/profiles.ts";
 
 /** The data in a discovery file. */
 export interface Announcement {
-  /** Process id that a CLI in a shell of `:terminal` takes for its editor. */
+  /** Id of the process that a CLI in a shell of `:terminal` considers its editor. */
   pid: number;
   /** Process id of Neovim itself. */
   editorPid: number;

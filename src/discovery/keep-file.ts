@@ -103,7 +103,8 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
     publish(directories) {
       const isFirst = !workspace;
       workspace = directories;
-      // At the first call of `publish`, an existing file was left by an earlier host, and may be overwritten.
+      // If there is already a file at the first call of `publish`, an earlier host has left this file. It may be
+      // overwritten.
       if (isFirst || file.state() !== "foreign") write();
       clock ??= setInterval(() => check(true), interval).unref();
     },

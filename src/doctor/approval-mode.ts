@@ -14,8 +14,8 @@ import type { Findings } from "./findings.ts";
 const RULE = /^─{20,}$/;
 
 /**
- * Patterns for the row below the horizontal line above Gemini CLI's prompt. Each pattern has the approval mode that the
- * row shows.
+ * Patterns for the row in which Gemini CLI shows its approval mode, below the horizontal line. Each pattern is listed
+ * with its mode.
  */
 const INDICATORS: [RegExp, string][] = [
   [/^auto-accept edits\b/, "auto_edit"],

@@ -99,7 +99,7 @@ async function checkListener(findings: Findings, { port }: Bridge): Promise<void
 
 /**
  * Checks a discovery file of this Neovim.
- * @param wanted process id that a CLI in `:terminal` takes for its editor
+ * @param wanted id of the process that a CLI in `:terminal` considers its editor
  */
 function checkFile(findings: Findings, file: AnnouncedEditor, bridge: Bridge, wanted: number): void {
   const { path, mode, uid, content, pid } = file;

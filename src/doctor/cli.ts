@@ -65,7 +65,7 @@ function checkIdeMode(
   else {
     if (name === "gemini" && bridge?.connection !== undefined)
       findings.info(`The CLI asks before it connects, because of this: ${bridge.connection}`);
-    // Names the answer to choose, because the other answer would run `/ide install`, which does not support Neovim.
+    // Names the answer to choose: in some CLIs, "Yes" runs `/ide install`, which does not support Neovim.
     findings.error(
       "IDE mode is off (default)",
       `answer ${answer} when the CLI asks whether to connect, then type \`/ide enable\` in the CLI, once`,

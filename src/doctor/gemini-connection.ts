@@ -23,7 +23,7 @@ import type { Findings } from "./findings.ts";
 export interface Searcher {
   readonly env: Variables;
   readonly cwd: string;
-  /** Process id that the CLI takes for its editor. Always set for a running CLI and for Gemini CLI. */
+  /** Id of the process that the CLI considers its editor. Always set for a running CLI and for Gemini CLI. */
   readonly idePid?: number;
 }
 

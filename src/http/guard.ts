@@ -34,7 +34,9 @@ const HOSTS = ["127.0.0.1", "localhost", "host.docker.internal"];
 /** Port of the endpoint, and its tokens. */
 export interface Address {
   readonly port: number;
-  /** The tokens by name. The name of a token is that of a profile or of a purpose, and shows who has sent a request. */
+  /**
+   * The tokens by name. The name of a token is the name of a profile or of a purpose. It shows who has sent a request.
+   */
   readonly tokens: Readonly<Record<string, string>>;
 }
 

@@ -44,8 +44,8 @@ interface ListenOptions {
   /** Names of the tokens to create for WebSockets. Without names, WebSockets are not accepted. */
   socketNames?: readonly string[];
   /**
-   * Port and tokens of an earlier host, to be used again. If another program has taken the port, new tokens are issued:
-   * returning clients send their old tokens to that program.
+   * Port and tokens of an earlier host, to be reused. If another program has taken the port, new tokens are created,
+   * because returning clients send their old tokens to that program.
    */
   before?: { port?: number | undefined; tokens?: Address["tokens"] | undefined };
   log: Log;

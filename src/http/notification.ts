@@ -4,7 +4,10 @@ import type { IdeNotifications } from "../contract/companion.ts";
 
 export interface Notification {
   readonly message: JSONRPCMessage;
-  /** Returns the JSON and the blank line that ends the event, in pieces. Encoded once for all sessions. */
+  /**
+   * Returns the JSON and the blank line that ends the event, in pieces. A message without long texts is encoded only
+   * once for all sessions.
+   */
   readonly data: () => Iterable<Buffer | string>;
 }
 

@@ -34,7 +34,7 @@ let calls = 0;
 /**
  * Creates the editing functions for one tool call. Each call acts as a separate agent, because the end of an agent's
  * turn ends all edits of the agent. The agent gets the process id of the host process. After a crash of the host
- * process, the agent therefore counts as ended, and its edits are completed.
+ * process, the next host therefore ends the agent's turn and its edits.
  */
 export function editsAs(
   { credential, id }: Pick<SessionInfo, "credential" | "id">,

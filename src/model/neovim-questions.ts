@@ -8,8 +8,8 @@ import { Consent } from "../contract/sharing.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 
 /**
- * Time to wait after the timeout of a question has passed. Without an answer, Neovim must then be blocked, for example
- * by a prompt.
+ * Additional time to wait after the timeout of a question (ms). Neovim answers within the timeout, unless it is
+ * blocked, for example by a prompt.
  */
 const MARGIN_MS = 1_000;
 

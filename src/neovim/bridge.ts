@@ -13,7 +13,7 @@ export const EVENT_METHOD = "gemini_bridge";
 
 /**
  * Name of the function that receives events in the standard Node host. Notifications would not work in that host: it
- * would take the name of an unknown method for the path of a plugin.
+ * would treat the name of an unknown method as the path of a plugin.
  */
 export const EVENT_FUNCTION = "GeminiBridgeEvent";
 

@@ -52,11 +52,11 @@ function extent(type: number, length: number): [bytes: number, values: number] {
 export class Messages extends Transform {
   /** Scanned pieces of a message that is not complete yet. */
   #pieces: Buffer[] = [];
-  /** Number of payload bytes before the next head. */
+  /** Number of payload bytes before the head (type and length) of the next value. */
   #skip = 0;
   /** Number of values that the message still needs; 0 between two messages. */
   #values = 0;
-  /** First bytes of a head that is not complete yet. */
+  /** First bytes of a head (type and length) that is not complete yet. */
   #cut: Buffer = Buffer.alloc(0);
 
   override _transform(piece: Buffer, _encoding: BufferEncoding, done: () => void): void {

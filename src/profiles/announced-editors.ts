@@ -59,7 +59,7 @@ export function announcedEditors(
 /**
  * Chooses an editor as a CLI does: the CLI connects to this editor, or names it in an error message if the connection
  * fails.
- * @param cli `idePid`: the process id that the CLI takes for its editor. `port`: the port in the CLI's environment
+ * @param cli `idePid`: id of the process that the CLI considers its editor. `port`: the port in the CLI's environment
  */
 export function chooseEditor(
   editors: readonly AnnouncedEditor[],
@@ -76,7 +76,7 @@ export function chooseEditor(
 
 /**
  * Finds the editor that a CLI would choose.
- * @param idePid process id that the CLI takes for its editor, see {@link idePidOf}
+ * @param idePid id of the process that the CLI considers its editor, see {@link idePidOf}
  */
 export function findEditor(
   { env, cwd }: { env: Variables; cwd: string },
@@ -87,8 +87,8 @@ export function findEditor(
 }
 
 /**
- * Returns the process id that a CLI takes for its editor: the id in the CLI's environment, otherwise an ancestor of the
- * CLI.
+ * Returns the id of the process that a CLI considers its editor: the id in the CLI's environment, otherwise an ancestor
+ * of the CLI.
  */
 export function idePidOf({ pid, env }: { pid: number; env: Variables }, table: ProcessTable): number {
   const named = Number.parseInt(env["GEMINI_CLI_IDE_PID"] ?? "", 10);

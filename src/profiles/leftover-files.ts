@@ -10,8 +10,8 @@ import { mayRun } from "../system/processes.ts";
 const CONNECT_TIMEOUT_MS = 500;
 
 /**
- * Maximum age of a discovery file whose editor counts as alive without further checks (ms). src/discovery/keep-file.ts
- * updates the files of running editors more often.
+ * If a discovery file is younger than this (ms), its editor counts as alive without further checks.
+ * src/discovery/keep-file.ts updates the files of running editors more often.
  */
 const MAX_FILE_AGE_MS = 180_000;
 
@@ -34,8 +34,8 @@ export async function isLeftover(pid: number | undefined, port: number, date: nu
 }
 
 async function mayLive(pid: number | undefined, date: number): Promise<boolean> {
-  // Does not check the process if the file is fresh: the process may be in another PID namespace, such as a
-  // container's, and is then not visible.
+  // If the file was written recently, does not check the process: the process may be in another PID namespace, such as
+  // a container's, and is then not visible.
   if ((pid ?? 0) <= MAX_PID && Math.abs(Date.now() - date) < MAX_FILE_AGE_MS) return true;
   if (pid === undefined || !mayRun(pid)) return false;
   // A process that started after the file was written has only reused the process id.

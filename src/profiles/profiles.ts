@@ -75,8 +75,8 @@ const Profile = z.object({
   /** Whether the CLI drops the user's edits of a proposal if the user answers "yes" in the CLI's terminal. */
   dropsEdits: z.boolean().default(false),
   /**
-   * Set if the CLI takes the process above its shell for its editor. If there is no such process, the CLI uses its
-   * environment. The environment must then contain these variables with these values.
+   * Set if the CLI considers the process above its shell its editor. If this process has no discovery file, the CLI
+   * uses the port in its environment. The environment must then also contain these variables with these values.
    */
   byProcess: z.record(z.string(), z.string()).optional(),
   /** Set if the CLI connects by WebSocket. */
@@ -94,7 +94,7 @@ const Profile = z.object({
   reviews: z.boolean().default(true),
   /** Form of the hook's answer that makes the CLI ask before an edit. Absent if no answer can make the CLI ask. */
   gate: z.enum(["decision", "permission"]).optional(),
-  /** Arguments that make the CLI run unattended, so that no user can answer its questions. */
+  /** Arguments that make the CLI run unattended. No user can then answer its questions. */
   headless: z.array(z.string()).default([]),
   /** Oldest major version of Node for this CLI; absent if the CLI runs on every Node that the plugin supports. */
   node: z.int().optional(),

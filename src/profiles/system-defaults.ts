@@ -86,7 +86,7 @@ function write(path: string, text: string): void {
   renameSync(draft, path);
 }
 
-/** Deletes the files of hosts on this machine that were killed. */
+/** Deletes the files that killed hosts on this machine have left. */
 function removeLeftovers(directory: string, prefix: string): void {
   for (const name of readdirSync(directory).filter((each) => each.startsWith(prefix))) {
     const pid = Number.parseInt(name.slice(prefix.length), 10);

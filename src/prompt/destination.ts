@@ -118,8 +118,8 @@ const PANE = ["pane_pid", "pane_id", "window_id", "session_id", "pane_current_pa
 /**
  * Looks for a CLI in Neovim's terminal buffers, then in the panes of the tmux in which Neovim runs.
  * @param programs the programs of CLIs, the preferred program first
- * @returns the buffer that runs the most preferred program. If no buffer runs any of the programs, the nearest pane
- * that does
+ * @returns the buffer that runs the most preferred program. If no buffer runs any of these programs, the nearest pane
+ * that runs one of them
  */
 async function findOutside(
   programs: readonly Parameters<typeof processesOf>[1][],

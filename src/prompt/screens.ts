@@ -9,8 +9,8 @@ export interface Drawing {
   /** The prompt sign at the beginning of the prompt's first line. */
   readonly prompt: RegExp;
   /**
-   * First line of a prompt in another mode. In such a mode, the CLI takes for example a shell command or a search, but
-   * no message.
+   * First line of a prompt in another mode. In such a mode, the CLI accepts for example a shell command or a search,
+   * but not a message to the model.
    */
   readonly other: RegExp;
   /** The text that the CLI shows in an empty prompt. */

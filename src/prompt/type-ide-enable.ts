@@ -112,7 +112,8 @@ export function createIdeEnabler({ bridge, destinations, drawingOf, connected, s
           droppedAt = undefined;
           if (now - askedAt > REPEAT_INTERVAL_MS && (await terminal.press("\x1b"))) askedAt = now;
         } else if (wasInterrupted && enteredAt === undefined && prompt.state === "empty") {
-          // The question opened while the command was being typed. The CLI has dropped the command: types it again.
+          // The question opened while the command was being typed, and the CLI has dropped the command. Types the
+          // command again.
           droppedAt ??= now;
           if (now - droppedAt >= STABLE_MS) isTyped = cli.isBusy = wasInterrupted = false;
         } else if (isTyped) {

@@ -61,8 +61,8 @@ export interface Reviews {
   /** Closes the reviews of an ended session. */
   abandon(client: Pick<Client, "id">): void;
   /**
-   * Continues the reviews from before a restart of the host process. Must be called after Lua has sent the user's
-   * decisions on these reviews.
+   * Continues the reviews of the previous host process. Must be called after Lua has sent the user's decisions on these
+   * reviews.
    */
   resume(): void;
   /** Stops watching files. Idempotent. */
@@ -109,7 +109,7 @@ interface ReviewsOptions {
   };
   /** Highest review id that Neovim knows. */
   lastId: number;
-  /** Reviews from before a restart of the host process. */
+  /** Reviews that the previous host process has stored. */
   earlier: readonly ReviewInfo[];
   /** Called when the user has decided on a review of a session. */
   decided: (sessionId: string, accepted: boolean) => void;
@@ -194,7 +194,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
   async function acceptedText(review: Review, event: EventPayload<"diff_accepted">): Promise<string> {
     if ("content" in event) return event.content;
     if (review.text?.id === event.textId) return review.text.content;
-    // The text may be missing here: the host process may have restarted, or another text may just have replaced the
+    // The text may be missing here: the host process may have restarted, or a newer text may just have replaced this
     // text.
     return (await bridge.call("decision_read", { id: review.id })).content;
   }

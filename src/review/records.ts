@@ -83,8 +83,8 @@ interface ReviewTable {
 /**
  * Creates the table of reviews.
  * @param lastId highest review id that Neovim knows
- * @param earlier reviews from before a restart of the host process. All of them start as `open`, because Neovim sends
- * the user's decisions again
+ * @param earlier reviews of the previous host process. All of them start as `open`, because Neovim sends the user's
+ * decisions again
  */
 export function createReviewTable(lastId: number, earlier: readonly ReviewInfo[] = []): ReviewTable {
   const reviews = new Map<number, Review>(

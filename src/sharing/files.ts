@@ -132,7 +132,7 @@ export function createFiles({
         const known = remote.get(path);
         if (known && known.at === undefined) return known.verdict; // a new verdict is being requested
         if (known?.at !== undefined && performance.now() - known.at < CACHE_TIME_MS) {
-          // The change that caused this snapshot may have outdated the cached verdict. Requests another snapshot for
+          // The change that caused this snapshot may have made the cached verdict wrong. Requests another snapshot for
           // the time when the cached verdict has expired.
           due ??= setTimeout(lookAgain, CACHE_TIME_MS).unref();
           return known.verdict;

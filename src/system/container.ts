@@ -18,7 +18,7 @@ export function containerMark(): string | undefined {
   return MARKER_FILES.find((path) => existsSync(path));
 }
 
-/** Whether Gemini CLI takes this machine for a container. */
+/** Whether Gemini CLI considers this machine a container. */
 export function isContainer(): boolean {
   return containerMark() !== undefined;
 }

@@ -115,7 +115,7 @@ function moment(): Moment {
 }
 
 /**
- * Runs a function that reads a path in threads. Has no timeout, so that callers must await one call before the next.
+ * Runs a function that reads a path in threads. Has no timeout. Callers must therefore await each call before the next.
  */
 async function run<T>(path: string, read: () => Promise<T>): Promise<T> {
   const waits = moment().isOnNetwork(path);

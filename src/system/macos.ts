@@ -5,8 +5,8 @@ import type { Connection, System } from "./system.ts";
 import { isBelow, secondsOf, unix } from "./unix.ts";
 
 /**
- * Folders that count as network drives with everything in them. macOS has no table of mounts that could be read as a
- * file.
+ * Folders that count as network drives, including everything in them. macOS has no table of mounts that could be read
+ * as a file.
  */
 const NETWORK_FOLDERS = ["/Volumes", "/Network", "/net"];
 

@@ -53,9 +53,9 @@ export interface System {
   isDefunct(pid: number): boolean;
   /** Lists all processes. @returns an empty table if processes cannot be listed (a CLI cannot list them either) */
   processes(): Promise<ProcessTable>;
-  /** Returns the process id that a CLI takes for its editor (Gemini CLI 0.61.0, `process-utils`). */
+  /** Returns the id of the process that a CLI considers its editor (Gemini CLI 0.61.0, `process-utils`). */
   editorProcess(table: ProcessTable, cli: number): number;
-  /** Returns the process id that a CLI takes for its editor if process `pid` has started the CLI's shell. */
+  /** Returns the id of the process that a CLI considers its editor if process `pid` has started the CLI's shell. */
   editorAboveShell(table: ProcessTable, pid: number): number;
   /**
    * Returns the start time of a process. A later process with the same id has another start time.

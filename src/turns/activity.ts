@@ -23,8 +23,8 @@ export interface ClientActivity {
   /** Called when the user has answered a question in the CLI's terminal. */
   answered(sessionId: string): void;
   /**
-   * Called when the CLI in a terminal is ready for a prompt, so that its turn has ended. Needed because no hook reports
-   * a turn that the user ends with Esc.
+   * Called when the CLI in a terminal is ready for a prompt, which means that its turn has ended. Needed because no
+   * hook reports the end of a turn that the user stops with Esc.
    */
   ready(terminal: string): void;
   /** Called when a session has ended. Ends the turns of its agents. */

@@ -1,6 +1,6 @@
 /**
- * Finds the terminal in Neovim in which each CLI runs. All clients of a CLI report the same name. The operating system
- * knows which process has opened a connection, and so tells the clients apart.
+ * Finds the terminal in Neovim in which each CLI runs. All clients of a CLI report the same name, so this file
+ * identifies each client by its connection. The operating system knows which process has opened a connection.
  */
 import type { EventPayload } from "../contract/neovim.ts";
 import type { Client, ClientList } from "../http/client.ts";

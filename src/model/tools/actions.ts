@@ -12,9 +12,9 @@ import { EDITS, firstOf } from "./edit.ts";
 const METHOD = "textDocument/codeAction";
 
 /**
- * A code action that can be offered to the model. An action that only runs a command of the server is not offered,
- * because the effect of a command cannot be checked in advance. An action with an edit is offered, but a command next
- * to the edit is not run.
+ * A code action that can be offered to the model. If an action only runs a command of the server, it is not offered,
+ * because the effect of a command cannot be checked in advance. If an action has an edit and a command, only the edit
+ * is applied.
  */
 const Action = z
   .looseObject({
