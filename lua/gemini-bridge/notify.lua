@@ -8,6 +8,8 @@ local TITLE = "Gemini"
 local HIGHLIGHTS = { error = "ErrorMsg", warn = "WarningMsg" }
 --- Maximum age of a message that is shown again when the user leaves Terminal mode.
 local REPEAT_MAX_AGE_MS = 60000
+--- Time that a user needs to read a message. An earlier start of Terminal mode counts as if it had hidden the message.
+local READING_TIME_MS = 3000
 
 local SEVERITY = { "debug", "info", "warn", "error" }
 
@@ -57,6 +59,17 @@ local function split(text)
   return vim.fn.split(text, [[\zs]])
 end
 
+--- Returns the width of the end of a text that `fit` keeps: a third of the cells, or up to two thirds if a command of
+--- the plugin would otherwise be cut or lost.
+---@param text string
+---@param cells integer
+---@return integer
+local function width_of_end(text, cells)
+  local width = vim.fn.strdisplaywidth(text:match(".*(:Gemini.*)") or "")
+  local third = math.floor(cells / 3)
+  return width <= 2 * third and math.max(width, third) or third
+end
+
 --- Shortens a text in the middle, because the start says what happened and the end says what to do.
 ---@param text string
 ---@param cells integer
@@ -66,7 +79,7 @@ local function fit(text, cells)
     return text
   end
   local characters = split(text)
-  local ending = math.floor(cells / 3)
+  local ending = width_of_end(text, cells)
   local head = take(characters, cells - 1 - ending)
   local tail = vim.fn.reverse(take(vim.fn.reverse(characters), ending))
   return table.concat(head) .. "…" .. table.concat(tail)
@@ -155,6 +168,23 @@ local function show_after_terminal_mode(notices)
   })
 end
 
+--- Shows messages again after Terminal mode, if that mode starts before the user can have read them. This happens when
+--- |:Gemini| reports a problem and then opens the terminal.
+---@param notices gemini_bridge.Notice[]
+local function watch_terminal_mode(notices)
+  local deadline = vim.uv.now() + READING_TIME_MS
+  vim.api.nvim_create_autocmd("ModeChanged", {
+    group = vim.api.nvim_create_augroup("gemini-bridge.notify", {}),
+    pattern = "*:t",
+    once = true,
+    callback = function()
+      if vim.uv.now() < deadline then
+        show_after_terminal_mode(notices)
+      end
+    end,
+  })
+end
+
 --- Returns whether a message and an open prompt or command line would cover each other.
 local function is_asking()
   return vim.api.nvim_get_mode().mode:find("^[cr]") ~= nil
@@ -183,6 +213,8 @@ local function flush()
     show(due)
     if vim.api.nvim_get_mode().mode == "t" then
       show_after_terminal_mode(due)
+    else
+      watch_terminal_mode(due)
     end
     return
   end

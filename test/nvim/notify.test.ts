@@ -95,6 +95,11 @@ t.test("a message fits the screen", async (t) => {
     t.equal(history.trim(), `gemini-bridge: ${text}`);
   });
 
+  await t.test("a long message shows the whole command that it recommends", async () => {
+    const text = "The gate stays off, because gemini has no hooks: run :GeminiDoctor first.";
+    await say(nvim, [info(text)], "gemini-bridge: The", /^gemini-bridge: The .*…:GeminiDoctor first\.$/m);
+  });
+
   await t.test("the output of a program in the middle of a message is replaced by dots", async () => {
     const text = `It failed:\n${"output\n".repeat(30)}do something.`;
     await say(nvim, [info(text)], "gemini-bridge: It failed: … do something.\n");
@@ -127,6 +132,21 @@ t.test("a message in Terminal mode is on the screen when the user leaves that mo
     "the message on the screen",
   );
   t.equal((await nvim.messages()).trim(), "gemini-bridge: Read this.", "once in the history");
+});
+
+t.test("a message just before Terminal mode is on the screen when the user leaves that mode", async (t) => {
+  const nvim = await startNvim(t, { tui: { columns: 60, lines: 14 } });
+  await nvim.command("terminal cat");
+  await nvim.lua("require('gemini-bridge.notify')('Read this.')");
+  await nvim.waitFor(async () => (await nvim.messages()).includes("Read this."), "the message");
+  await nvim.input("i");
+  await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "Terminal mode");
+  await nvim.command("echo ''");
+  await nvim.input("<C-\\><C-n>");
+  await nvim.waitFor(
+    async () => (await nvim.screen()).at(-1)?.trimEnd() === "gemini-bridge: Read this.",
+    "the message on the screen",
+  );
 });
 
 t.test("a message waits until the user has answered a question", async (t) => {

@@ -216,7 +216,7 @@ t.test(
     t.teardown(() => chmodSync(extensions, 0o700));
     await connect(nvim);
     t.same(await asked(nvim), [], 'extension = "auto" asks nothing');
-    t.match(await messages(nvim), /The extension was not linked in Gemini CLI: .*EACCES/);
+    t.match(await messages(nvim), /The extension was not linked in Gemini CLI:.*EACCES/);
   },
 );
 

@@ -177,7 +177,9 @@ function M.create(cli, done, advice)
       -- The exit code is not reliable: Gemini CLI may link the extension but report an error. This happens if the user
       -- is not in the user database.
       if M.state(cli) ~= "installed" then
-        notify(("The extension was not linked in %s: %s"):format(cli.label, output), "error")
+        -- The output has lines of its own, because a short message shows only its last line: the error. Gemini CLI
+        -- prints a text about consent before.
+        notify(("The extension was not linked in %s:\n%s"):format(cli.label, output), "error")
       else
         notify(("The extension is linked in %s.%s"):format(cli.label, advice or ""))
       end
