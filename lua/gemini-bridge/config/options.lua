@@ -141,7 +141,7 @@ return {
     "diff.layout",
     "auto",
     'Layout of a review: side by side ("vertical"), one above the other ("horizontal"), in its own tab page ("tab"), '
-      .. 'or in one window with deleted lines as virtual lines ("inline"). "auto" chooses by the available space.',
+      .. 'or only the proposal, with deleted lines as virtual lines ("inline"). "auto" chooses by the available space.',
     one_of("auto", "vertical", "horizontal", "tab", "inline")
   ),
   stable(
@@ -342,8 +342,9 @@ return {
   experimental(
     "tools.trust",
     false,
-    "Let Gemini CLI in Neovim's terminals call read-only tools without asking. This works only if root runs the CLI. "
-      .. "Other users can add the plugin's extension/read-only.toml to the CLI's setting `policyPaths`.",
+    "Let Gemini CLI in Neovim's terminals call read-only tools without asking. This option works only if root runs "
+      .. "the CLI, see |gemini-bridge-connect|. If you are another user, add the plugin's file "
+      .. "extension/read-only.toml to `policyPaths` in the settings of Gemini CLI instead.",
     a("boolean")
   ),
   experimental(
