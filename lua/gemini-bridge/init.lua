@@ -148,8 +148,8 @@ function M.undo(opts)
   require("gemini-bridge.changes.keep_and_undo").undo(opts or {})
 end
 
---- Returns the proposals and changes of CLIs since yesterday in the open directories, grouped by turn, newest first.
---- Waits at most one second for the host. Experimental.
+--- Returns the proposals and changes of CLIs in the open directories, of the last 24 hours: grouped by turn, newest
+--- first. Waits at most one second for the host. Experimental.
 ---@return gemini_bridge.HistoryTurn[]? turns nil if no host runs or the host does not answer.
 function M.history()
   return require("gemini-bridge.changes.history.entries").by_turn()

@@ -54,7 +54,7 @@ t.test("the history page lists proposals and changes by turn, and undoes them", 
         t.equal(await nvim.lua(RIGHT), wanted);
       });
   await nvim.command("GeminiHistory");
-  await page.says(/No proposals or changes in the open directories since yesterday/);
+  await page.says(/No proposals or changes in the open directories in the last 24 hours/);
 
   await agent.prompt("two, please");
   await agent.write("src/b.txt", "1\n2\n");

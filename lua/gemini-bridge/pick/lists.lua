@@ -83,7 +83,7 @@ local function past_entries()
   if not entries then
     return nil, "The bridge is not running: run :GeminiStart."
   elseif #entries == 0 then
-    return nil, "No proposals or changes in the open directories since yesterday."
+    return nil, "No proposals or changes in the open directories in the last 24 hours."
   end
   return vim.tbl_map(function(entry)
     local time = os.date("%H:%M:%S", entry.at)

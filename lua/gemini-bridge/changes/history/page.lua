@@ -283,7 +283,7 @@ end
 ---@param id? string Entry to go to. Default on a new page: the first entry of the tree.
 local function show(found, id)
   if #found == 0 then
-    return notify("No proposals or changes in the open directories since yesterday.")
+    return notify("No proposals or changes in the open directories in the last 24 hours.")
   end
   local opened = get()
   local is_new = opened == nil
