@@ -15,7 +15,7 @@ vim.ui.select = function(items, options, choose)
   choose(vim.g.answer ~= '' and vim.g.answer or nil)
 end`;
 const QUESTION = {
-  prompt: "Install an extension in Gemini CLI, so that the CLI reports its edits to Neovim?",
+  prompt: "Let Gemini CLI tell Neovim what it changes? This links an extension.",
   kind: "gemini-bridge",
   items: ["Install the extension", "Not now", "Never"],
 };
@@ -79,7 +79,7 @@ t.test("after the answer Install, edits are tracked, undone and gated in the sam
   const { nvim, model } = await start(t, "");
   await nvim.type(":Gemini --yolo\r");
   await nvim.waitFor(
-    async () => (await nvim.screen()).join("\n").includes("Install an extension in"),
+    async () => (await nvim.screen()).join("\n").includes("This links an extension."),
     "the question",
   );
   await nvim.type("1\r");

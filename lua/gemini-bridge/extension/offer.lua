@@ -73,9 +73,7 @@ end
 ---@param cli gemini_bridge.Cli
 ---@param go fun()
 local function ask(cli, go)
-  local question = ("Install an extension in %s, so that the CLI reports its edits to Neovim?"):format(
-    cli.label
-  )
+  local question = ("Let %s tell Neovim what it changes? This links an extension."):format(cli.label)
   choose({ INSTALL, NOT_NOW, NEVER }, { prompt = question }, function(choice)
     if choice == INSTALL then
       return link.create(cli, go)
