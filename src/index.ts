@@ -33,8 +33,8 @@ export function runPrivateHost(keepCompiled = () => {}): void {
   nvim.on("notification", (method: string, [name, payload]: unknown[]) => {
     if (method === EVENT_METHOD) host.dispatch(name, payload);
   });
-  // Runs both at the first event, which arrives with the first client. By then, Node has loaded its own modules, as
-  // `saveMemory` requires.
+  // Stores the code cache and saves memory at the first event, which arrives with the first client. By then, Node has
+  // loaded its own modules, as `saveMemory` requires.
   nvim.once("notification", () => {
     keepCompiled();
     saveMemory();

@@ -34,8 +34,8 @@ const adapters: Readonly<Record<string, Adapter>> = {
     end`,
   },
   // The server of McEazy2700/gemini-cli.nvim also runs in Neovim itself. The plugin writes its discovery file to a
-  // directory where CLIs do not look. Commit 814e99c cannot parse the requests of clients. Therefore, only its start is
-  // measured.
+  // directory where CLIs do not look. At commit 814e99c, its server cannot parse the requests of clients. Therefore,
+  // only the start of the plugin is measured.
   "gemini-cli.nvim": {
     start: "require('gemini-cli').setup()",
     endpoint: `local server = require('gemini-cli.server')

@@ -175,7 +175,7 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
     async takeLeft(isWanted) {
       const values = await left.take((path) => isWanted(path) && mayKeep(path));
       const changes = values.flatMap((value) => SavedChange.safeParse(value).data ?? []);
-      // Drops unchanged files: an agent was about to write them when Neovim ended.
+      // Drops unchanged files. They are stored if an agent was about to write them when Neovim ended.
       for (const change of changes.filter((one) => !isChanged(one))) journal.remove(change.path);
       return changes.filter(isChanged);
     },

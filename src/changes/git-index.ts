@@ -47,7 +47,8 @@ const REPOSITORY = 0o160000;
 const FOLDER = 0o040000;
 
 /**
- * Matches paths with an empty part, `.` or `..`. Git never writes such paths, and they could lead out of the work tree.
+ * Matches paths with an empty part, `.` or `..`. Git never writes such paths to its index. Such a path could lead out
+ * of the work tree.
  */
 const ODD_NAME = /(^|\/)\.{0,2}(\/|$)/;
 

@@ -15,7 +15,7 @@ export interface OpenBuffer {
 const MAX_CHARACTER_LENGTH = 256;
 
 /**
- * Converts buffers to files, newest first. Each timestamp must be different, because CLIs sort files by timestamp.
+ * Converts buffers to files, newest first. No two files get the same timestamp, because CLIs sort files by timestamp.
  * @param started timestamp for files that never had the focus (Unix milliseconds)
  */
 export function openFiles(

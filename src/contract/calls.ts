@@ -115,8 +115,8 @@ export const calls = {
   /** Reports a step in the turn of an agent: started, waiting for the user, resumed or ended. */
   turn: Turn,
   /**
-   * Makes Lua send snapshots of the editor. Lua sends a snapshot `debounce` ms after the last event, but at most
-   * `maxWait` ms after the first event since the previous snapshot.
+   * Makes Lua send snapshots of the editor. Lua sends a snapshot `debounce` ms after the last event. If events
+   * continue, Lua sends the snapshot at the latest `maxWait` ms after the first event since the previous snapshot.
    */
   context_subscribe: z.object({
     events: z.array(z.string()).readonly(),

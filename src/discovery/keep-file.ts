@@ -11,8 +11,8 @@ import { createDiscoveryFile } from "./file.ts";
 const CHECK_INTERVAL_MS = 50_000;
 
 /**
- * Delay before a removed discovery file is restored (ms). A program that has removed the file may remove its directory
- * next.
+ * Delay before a removed discovery file is restored (ms). A program that has removed the file may be about to remove
+ * the file's directory, too.
  */
 const RESTORE_DELAY_MS = 250;
 

@@ -42,8 +42,8 @@ interface UnsentDecision {
 export function createEventStream({ keepAlive, disconnected }: EventStreamOptions): EventStream {
   const store = new BoundedEventStore();
   /**
-   * Unsent decisions by event id, in the order of the user's decisions. The store keeps their events until they are
-   * sent.
+   * Unsent decisions by event id, in the order of the user's decisions. The event store keeps the event of each
+   * decision until the decision is sent.
    */
   const awaited = new Map<string, UnsentDecision>();
   let current: ServerResponse | undefined;

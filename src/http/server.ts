@@ -53,8 +53,8 @@ export function buildApp(options: AppOptions): FastifyInstance {
     else void parseJson(request, body, done);
   });
   app.decorateRequest("credential", "");
-  // Announces half of the real idle timeout. On a busy machine, a client can be seconds late, and a request that
-  // arrives while the host closes the connection is lost.
+  // Tells clients only half of the real idle timeout. On a busy machine, a client can be seconds late. If its request
+  // arrived while the host closes the connection, the request would be lost.
   const keepAlive = `timeout=${Math.max(1, Math.floor(idle / 2000))}`;
   app.addHook("onRequest", ({ raw: { socket } }, reply, done) => {
     reply.raw.setHeader("Keep-Alive", keepAlive);

@@ -21,7 +21,8 @@ export interface Replies {
 /** Maximum number of items in an answer. Further items are counted, but not returned. */
 const MAX_ITEMS = 500;
 /**
- * Maximum number of edits in an answer. A longer answer is refused, because a part of the edits would break the code.
+ * Maximum number of edits in an answer. A longer answer is refused, because applying only some of the edits would break
+ * the code.
  */
 const MAX_EDITS = 20_000;
 

@@ -20,11 +20,12 @@ export type Ask = <N extends QuestionName>(question: N, params: Questions[N]) =>
 
 interface Asking {
   /**
-   * Asks a question. @param signal cancels the question, unless the question writes a file
-   * @throws {Refusal} with the reason for a missing answer
+   * Asks a question.
+   * @param signal cancels the question, unless the question writes a file
+   * @throws {Refusal} if there is no answer. The message contains the reason
    */
   ask<N extends QuestionName>(question: N, params: Questions[N], signal: AbortSignal): Promise<AnswerTo<N>>;
-  /** Returns the user's sharing settings. @throws {Refusal} with the reason for a missing answer */
+  /** Returns the user's sharing settings. @throws {Refusal} if there is no answer. The message contains the reason */
   consent(signal: AbortSignal): Promise<Consent>;
   answered(answer: EventPayload<"answered">): void;
   /** Ends all pending questions. Idempotent. */

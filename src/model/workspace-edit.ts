@@ -80,8 +80,8 @@ export async function applyEdits(
   const problem = await editing.follow(paths, async () => {
     for (const file of files) {
       try {
-        // After the first file is written, the call can no longer be cancelled: a part of the edits would break the
-        // code.
+        // After the first file is written, the call can no longer be cancelled: applying only some of the edits would
+        // break the code.
         await applyTo(file, encoding, context, changed.length === 0 ? signal : undefined);
         changed.push(file);
       } catch (error) {

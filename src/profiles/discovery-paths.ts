@@ -31,7 +31,7 @@ export function directoryOf({ directory }: Pick<Profile, "directory">, env?: Var
 }
 
 /**
- * Whether to publish discovery files for a profile. The files of a CLI that is not installed must not create the CLI's
+ * Whether to publish discovery files for a profile. If the CLI is not installed, the bridge must not create the CLI's
  * directory in the user's home.
  */
 export function isActive(profile: Profile): boolean {

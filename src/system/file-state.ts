@@ -183,7 +183,7 @@ export async function readStableState(path: string): Promise<FileState> {
     const found = await readState(path);
     const age = Date.now() - (found.since ?? start);
     const isEmpty = found.kind === "known" && found.text === "";
-    // With an age of -1 ms or less, the time comes from another machine whose clock is ahead, and the file counts as
+    // If the age is -1 ms or less, the time comes from another machine whose clock is ahead, and the file counts as
     // unchanged. An age between -1 and 0 ms is a rounding error: file times have fractions of a millisecond, and
     // Date.now() has none.
     const isStill = !isEmpty && (age >= STABLE_AFTER_MS || age <= -1);

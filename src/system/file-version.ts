@@ -25,6 +25,6 @@ export function isVersionSeen(seen: string, found: BigIntStats | undefined): boo
   const second = 1_000_000_000n;
   const { size, mtimeNs, ctimeNs } = found;
   const facts = [size, mtimeNs / second, mtimeNs % second, ctimeNs / second, ctimeNs % second];
-  // Does not compare the inode, because Lua rounds large numbers.
+  // Does not compare the inode: Lua may have rounded its number, because Lua cannot represent all large numbers.
   return seen.split(" ").slice(1).join(" ") === facts.join(" ");
 }

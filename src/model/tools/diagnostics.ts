@@ -124,7 +124,7 @@ export const diagnostics = defineTool({
     }
     const path = await workspace.file(args.path);
     const { attached, isNew } = await ask("document", { path, method: METHOD, timeout });
-    // Waits for a newly opened file even without `settle`, because language servers have not checked the file yet.
+    // Always waits if the file was just opened, because language servers have not checked such a file yet.
     const waits = attached > 0 && (args.settle || isNew);
     const settled = waits ? await ask("settle", { paths: [path], timeout }) : undefined;
     const remark = attached === 0 ? `No language server is attached to ${workspace.label(path)}.` : undefined;
