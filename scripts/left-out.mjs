@@ -15,7 +15,7 @@ export const leftOut = [
       const logger = { level: "error", debug: write, info: write, warn: write, error: write };
       exports.getLogger = () => logger;`,
   },
-  // Module that validates the answers to a kind of request. The bridge never sends this kind of request.
+  // Module that validates the user's answers to `elicitation/create` requests. The bridge never sends such requests.
   {
     library: "/@modelcontextprotocol/",
     modules: ["../validation/ajv-provider.js"],

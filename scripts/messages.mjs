@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 
 const LIST = "doc/messages.md";
 
-/** Matches the beginning of a call whose arguments contain a message, by language. */
+/** For each language, a pattern for the beginning of a call whose arguments contain a message. */
 const CALLS = {
   lua: /\bnotify(?:\.\w+)?\(|require\("gemini-bridge\.notify"\)\(/g,
   ts: /new (?:Refusal|DiscoveryError)\(|tell\("message", |findings\.\w+\(/g,
@@ -20,7 +20,10 @@ function inTemplate(content, quote) {
   return quote === "`" ? content : content.replaceAll("`", "\\`");
 }
 
-/** Joins strings that are split over several lines, and findings with their advice, by language. */
+/**
+ * For each language, a function that simplifies the code of a file: it joins the parts of a message that the code
+ * splits into several strings. For findings of the doctor, it also joins the finding with its advice.
+ */
 const JOIN = {
   lua: (text) => text.replace(/(["'])\s*\.\.\s*\1/g, ""),
   ts: (text) =>
@@ -34,13 +37,13 @@ const JOIN = {
       ),
 };
 
-/** Matches the first line of a function or of a table of messages, by language. */
+/** For each language, a pattern for the first line of a function or of a table of messages. */
 const FUNCTIONS = {
   lua: /^\s*(?:local )?(?:function\b|[\w.]+ = function)|^local [A-Z_]+ = \{$/,
   ts: /^\s*(?:export )?(?:async )?(?:function (\w+)|const (\w+) = (?:async )?\(|(?!(?:if|for|while|switch|catch)\b)(\w+)(?:\([^()]*\).* \{|: (?:async )?\(.*=>)$)/,
 };
 
-/** Matches a line of a doc comment, by language. */
+/** For each language, a pattern for a line of a doc comment. */
 const COMMENTS = { lua: /^\s*---/, ts: /^\s*(?:\/\*\*|\*)/ };
 
 /** Returns the first sentence of the doc comment above a line, or "". */
@@ -50,7 +53,7 @@ function commentAbove(lines, number, language) {
   return sentence(lines.slice(first, Math.max(first, number)).join("\n"));
 }
 
-/** Matches a string, by language. */
+/** For each language, a pattern for a string. */
 const STRINGS = {
   lua: /"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|\[\[([\s\S]*?)\]\]/g,
   ts: /"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g,
@@ -144,7 +147,7 @@ function situationAt(lines, at, language) {
   );
 }
 
-/** Clearer names for values in messages. By the name in the code. */
+/** Clearer names for values in messages. The keys are the names in the code. */
 const NAMES = { label: "cli", fixed: "reason", problem: "reason", err: "error", obstacle: "reason" };
 
 /**

@@ -109,8 +109,8 @@ download() {
   done
 }
 
-# Makes the binary in the tree $1 use the libraries in $2 (now or later). Writes a new file instead of changing the
-# binary, because other trees may contain hard links to the binary.
+# Makes the binary in the tree $1 use the libraries in the folder $2. This folder need not exist yet. Writes a new file
+# instead of changing the binary, because other trees may contain hard links to the binary.
 link_libraries() {
   binary=$1/usr/bin/nvim
   loader=$(cd "$1" && find . -name 'ld-linux*.so*' | head -n 1)

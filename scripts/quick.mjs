@@ -9,8 +9,8 @@ import { build } from "esbuild";
 const MAX_NEOVIM_TESTS = 5;
 
 /**
- * First words in the names of tests, by the folder of lua/gemini-bridge that they test. For any other folder, the names
- * begin with the name of the folder.
+ * Maps folders of lua/gemini-bridge to the first words in the names of their tests. For a folder that is not listed,
+ * the names of the tests begin with the name of the folder.
  */
 const TEST_NAMES = {
   bridge: "bridge|crash",

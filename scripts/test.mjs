@@ -20,7 +20,7 @@ const named = process.argv.slice(2).map((file) => relative(root, resolve(file)))
 const isRoot = process.getuid?.() === 0;
 const ofRoot = (file) => file.startsWith("test/root/");
 const wanted = named.length > 0 ? named : allTests();
-/** Tests that need a program. The value is the environment variable that contains the program's path. */
+/** Maps each test that needs a program to the environment variable that contains the path of this program. */
 const PROGRAMS = {
   "test/outside/claude.test.ts": "CLAUDE_CODE",
   "test/outside/claude-beside.test.ts": "CLAUDE_CODE",

@@ -8,7 +8,8 @@ local TITLE = "Gemini"
 local HIGHLIGHTS = { error = "ErrorMsg", warn = "WarningMsg" }
 --- Maximum age of a message that is shown again when the user leaves Terminal mode.
 local REPEAT_MAX_AGE_MS = 60000
---- Time that a user needs to read a message. An earlier start of Terminal mode counts as if it had hidden the message.
+--- Time that a user needs to read a message. If Terminal mode starts earlier, the message is shown again when the user
+--- leaves Terminal mode.
 local READING_TIME_MS = 3000
 
 local SEVERITY = { "debug", "info", "warn", "error" }
@@ -59,8 +60,8 @@ local function split(text)
   return vim.fn.split(text, [[\zs]])
 end
 
---- Returns the width of the end of a text that `fit` keeps: a third of the cells, or up to two thirds if a command of
---- the plugin would otherwise be cut or lost.
+--- Returns how many screen cells `fit` uses for the end of a text. This is a third of the cells. If the end contains a
+--- command of the plugin, this can be up to two thirds, so that the command is complete.
 ---@param text string
 ---@param cells integer
 ---@return integer

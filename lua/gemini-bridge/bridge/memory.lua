@@ -30,7 +30,7 @@ function M.host_ended()
   ended_at = ended_at or vim.uv.now()
 end
 
---- Called when a host runs again.
+--- Deletes the time that `host_ended` has recorded. Called when a host runs again.
 function M.host_runs()
   ended_at = nil
 end

@@ -147,8 +147,8 @@ function M.open_quickfix()
   vim.cmd("botright copen")
 end
 
---- Files whose changes differ from the quickfix list, each with its current change. False means that the user has
---- decided all hunks of the file.
+--- Changes that the quickfix list does not show yet, by path of the file. False means that the user has decided all
+--- hunks of the file.
 local touched = {} ---@type table<string, gemini_bridge.Change|false>
 
 --- Replaces the quickfix entries of changed files. Keeps the current entry. If the user has decided the hunk of this

@@ -11,7 +11,7 @@ local M = {}
 ---@field args string[] Default arguments of `:Gemini`. Left out if the user's arguments set the same option.
 ---@field package string Name of the npm package.
 ---@field settings { files: string[], folder: string } The CLI's settings files, and the folder that contains them.
----@field gate? string How a hook makes the CLI ask before an edit. nil if the CLI cannot be gated.
+---@field gate? string How a hook makes the CLI ask before an edit. nil if no hook can do this.
 ---@field socket? { client: string } Client name that the CLI reports. Only for CLIs that connect by WebSocket.
 ---@field byProcess? table<string, string> Variables by which the CLI finds its editor. Needed only if the CLI is not
 --- started by a shell.

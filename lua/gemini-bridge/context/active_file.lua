@@ -40,7 +40,7 @@ local named ---@type integer?
 --- Last focus of each buffer (Unix milliseconds).
 ---@type table<integer, integer>
 local times = {}
---- Upper bound for the size of `times`, and the size above which wiped buffers are removed.
+--- Upper bound for the size of `times`. If this bound exceeds `times_limit`, wiped buffers are removed from `times`.
 local times_count, times_limit = 0, MAX_HISTORY
 --- Buffers that were focused after the last `take`.
 ---@type table<integer, true>

@@ -21,7 +21,7 @@ local paths = {}
 --- Makes the next snapshot contain everything.
 function M.reset()
   reset, unread, paths = true, {}, {}
-  -- Drops recorded focus times. The next snapshot contains the times of all buffers.
+  -- Ignores the result: the next snapshot reads the focus times of all buffers again.
   active_file.take()
 end
 

@@ -72,7 +72,8 @@ function watch()
   stop_watching()
   snapshot.reset()
   timer = assert(vim.uv.new_timer())
-  -- Sets the repeat interval only, so that `again` can restart the timer later. `again` takes half the time of `start`.
+  -- Starts and stops the timer only to set its repeat interval. Then `timer:again()` can restart the timer, which is
+  -- twice as fast as `timer:start()`.
   timer:start(subscription.debounce, subscription.debounce, on_timer)
   timer:stop()
   if consent.is_paused() then

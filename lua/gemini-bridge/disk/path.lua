@@ -40,7 +40,7 @@ function M.is_below(path, directory)
   return inner == outer or vim.startswith(inner, outer == "/" and outer or outer .. "/")
 end
 
---- Returns true if a path is valid UTF-8. Node would replace invalid bytes, and so address another file.
+--- Returns true if a path is valid UTF-8. Node would replace invalid bytes and thus open another file.
 ---@param path string
 ---@return boolean
 function M.is_utf8(path)

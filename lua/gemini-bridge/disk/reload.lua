@@ -72,7 +72,7 @@ function M.is_read_by_autocommand(name)
   return has_autocommand({ "BufReadCmd" }, name)
 end
 
---- Returns true if only |:edit| can reload the buffer: in a binary buffer, with disabled autocommands, and if an
+--- Returns true if only |:edit| can reload the buffer: if the buffer is binary, if autocommands are disabled, or if an
 --- autocommand reads or writes the file in place of Neovim.
 ---@param buf integer
 ---@return boolean

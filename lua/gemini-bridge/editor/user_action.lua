@@ -77,8 +77,8 @@ end
 ---@param win integer
 ---@return boolean
 function M.closes(win)
-  -- Checks whether Lua code closes the window. Level 2 of the call stack is the callback of |WinClosed|, and level 3
-  -- exists only below Lua code.
+  -- Checks whether Lua code closes the window. Level 2 of the call stack is the callback of |WinClosed|. Level 3 exists
+  -- only if Lua code has caused this event.
   local is_lua = debug.getinfo(3, "S") ~= nil
   return is_acting
     and not is_bulk

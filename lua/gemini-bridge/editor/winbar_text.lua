@@ -8,7 +8,7 @@ local MAX_RANK = 9
 
 ---@class gemini_bridge.BarPart
 ---@field text? string
----@field shorten? fun(width?: integer): string Instead of `text`: returns a text of at most this width, such as a path.
+---@field shorten? fun(width?: integer): string Used instead of `text`. Returns a text of at most this width.
 ---@field min? integer Minimum width for `shorten`, in screen cells.
 ---@field rank? integer Parts with a low rank are left out first. Parts without a rank always stay.
 

@@ -252,8 +252,8 @@ function M.open_tab(buf)
     tab, win = vim.api.nvim_get_current_tabpage(), vim.api.nvim_get_current_win()
   end)
   M.close(float)
-  -- Sets 'showtabline' again, because the tab line may have just appeared. Neovim then resizes the windows of the
-  -- current tab page. Otherwise, these windows would cover the command line.
+  -- Sets 'showtabline' to its own value, which makes Neovim resize the windows of the current tab page. If the tab line
+  -- has just appeared, these windows would otherwise cover the command line.
   vim.cmd("noautocmd let &showtabline = &showtabline")
   M.stay_in(directory)
   if not ok then

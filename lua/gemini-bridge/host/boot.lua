@@ -28,8 +28,8 @@ function M.make()
   local server = options.server
   local parent = vim.uv.os_getppid()
   return {
-    -- The process that a CLI in :terminal takes for its editor. This is usually the parent of this Neovim. In a
-    -- container, the parent may be init, and the CLI takes this Neovim itself.
+    -- Id of the process that a CLI in :terminal treats as its editor. Usually, this process is the parent of this
+    -- Neovim. In a container, the parent may be init. The CLI then treats this Neovim as its editor.
     idePid = parent > 1 and parent or vim.fn.getpid(),
     editorPid = vim.fn.getpid(),
     clis = vim.tbl_map(for_host, require("gemini-bridge.config.clis").all()),

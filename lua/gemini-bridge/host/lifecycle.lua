@@ -231,8 +231,8 @@ function M.stop()
   end, STOP_TIMEOUT_MS)
 end
 
---- Returns whether a start is the latest start. Calls for earlier starts must be refused.
----@param start integer
+--- Returns whether a host belongs to the latest start. Calls of other hosts must be refused.
+---@param start integer Number of the start that the host serves.
 ---@return boolean
 function M.is_current(start)
   return host ~= nil and host.start == start

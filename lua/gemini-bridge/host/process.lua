@@ -19,7 +19,7 @@ local entry = bundle.root .. "/rplugin/node/gemini-bridge/index.js"
 ---@return string
 local function exit_reason(code, stderr)
   for _, line in ipairs(stderr) do
-    -- Prefers this line to the last line, because V8 prints only addresses after it.
+    -- Prefers the line of a fatal error to the last line, because V8 prints only addresses after such an error.
     if vim.startswith(line, "FATAL ERROR") then
       return line
     end

@@ -102,7 +102,7 @@ function M.set_quickfix(params, answer)
     -- own lists.
     local is_ours = vim.fn.getqflist({ nr = "$", context = true }).context == CONTEXT
     vim.fn.setqflist({}, is_ours and "r" or " ", {
-      nr = "$", -- the end of the stack, because Neovim removes the lists after a new list
+      nr = "$", -- adds the list at the end, because Neovim would remove all later lists
       title = params.title,
       items = items,
       context = CONTEXT,

@@ -46,7 +46,7 @@ local function terminals()
   return list
 end
 
---- Returns the state of the gate for each CLI that can be gated. The gate makes a CLI ask before each edit.
+--- Returns the state of the gate for each CLI that supports the gate. The gate makes a CLI ask before each edit.
 local function gates()
   local list = {}
   for _, cli in ipairs(require("gemini-bridge.config.clis").all()) do

@@ -35,7 +35,7 @@ local M = {}
 ---@field buffers? gemini_bridge.ReviewBuffers nil until Neovim allows new buffers.
 ---@field written? table Value of |text.state()| for the unedited proposal. nil before the buffer contains the text.
 ---@field read? { buf: integer, state: table, content: string } Cache. Valid while |text.state()| equals `state`.
----@field unloaded? string Copy of the edited text, in case that the proposal buffer is unloaded.
+---@field unloaded? string Copy of the edited text. Needed if the proposal buffer is unloaded.
 ---@field view? gemini_bridge.View Windows of the review.
 ---@field hunks gemini_bridge.Hunk[]
 ---@field newline_follows? boolean True if dropping the last hunk also restores the original final newline.

@@ -61,7 +61,8 @@ local function write_copy(buf, name)
   )
 end
 
---- Messages for commands that do not accept the proposal. In a prompt buffer: for commands that do not send the prompt.
+--- Messages for commands that have no effect. In a proposal buffer, such a command does not accept the proposal. In a
+--- prompt buffer, it does not send the prompt.
 ---@class gemini_bridge.WriteMessages
 ---@field renamed string Shown after `:file` and `:saveas`.
 ---@field mapped string Shown if the user writes by a key mapping that the plugin does not recognize.

@@ -60,7 +60,7 @@ function M.attach(buf)
   local function on(events, callback)
     vim.api.nvim_create_autocmd(events, { group = group, buffer = buf, callback = callback })
   end
-  --- Whether the terminal's window followed the output when the user last left one of its windows.
+  --- True if the last window of the terminal that lost the focus was following the output at that time.
   local followed = true
   --- Views of unfocused windows in which the user has scrolled back. Gemini CLI clears the scrollback before it redraws
   --- a long answer. `is_lost` is true until the lines of the view exist again.

@@ -71,12 +71,12 @@ vim.api.nvim_create_autocmd("User", {
   group = group,
   pattern = "GeminiDisconnected",
   callback = function(args)
-    -- Marks a CLI as lost only if its connection ended because the host has ended. If the host still runs, the CLI
-    -- itself has disconnected.
+    -- Sets the field `lost` only if the connection has ended because the host process has crashed. If the host process
+    -- still runs, the CLI itself has closed the connection.
     if status.get().state == "running" or args.data.interrupted then
       return
     end
-    -- If the CLI's terminal is not known, marks all terminals of this kind of CLI.
+    -- If the terminal of the CLI is not known, sets the field for all terminals that run this kind of CLI.
     local name, cli = args.data.terminal, args.data.cli
     for _, terminal in ipairs(terminals) do
       terminal.lost = terminal.lost or terminal.name == name or not name and terminal.cli == cli
@@ -229,7 +229,8 @@ function M.get(name)
 end
 
 --- Returns the terminal that was used last.
----@param cli? string Name of a CLI. If the last used terminal runs another CLI, returns its newest terminal.
+---@param cli? string Name of a CLI. If the last used terminal runs another CLI, returns the newest terminal that runs
+--- the CLI with this name.
 ---@return gemini_bridge.Terminal?
 function M.last(cli)
   local running = alive()

@@ -21,7 +21,7 @@ function keep({ script, cache }) {
 
 /**
  * Writes the cache after a delay.
- * @returns a function that writes the cache at once, if it was not written yet
+ * @returns a function that writes the cache at once, unless the cache was already written
  */
 function keepAfterStart(loaded) {
   let timer = setTimeout(keepNow, DELAY_MS).unref();

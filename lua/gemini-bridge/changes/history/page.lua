@@ -266,7 +266,7 @@ local function create()
       shown.current, shown.texts = nil, nil
     end),
     changes.listen(function(name)
-      -- A call without a name means that the Node host has ended. No answer will arrive.
+      -- Without a name, the Node host has ended, and an earlier request will not be answered.
       shown.asked = name and shown.asked
     end),
     keymap.attach(keys, shown, {

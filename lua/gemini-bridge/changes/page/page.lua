@@ -234,8 +234,8 @@ end
 --- Goes to the hunk that is undecided again after the user has reverted a decision.
 ---@param shown gemini_bridge.Page
 ---@param name string
----@param before? gemini_bridge.Change The file's change before the decision was reverted. The restored hunk is not in
---- it.
+---@param before? gemini_bridge.Change State of the file before the decision was reverted. Contains the undecided hunks
+--- at that time, without the restored hunk.
 local function go_back(shown, name, before)
   local known = {}
   for _, hunk in ipairs(before and before.hunks or {}) do

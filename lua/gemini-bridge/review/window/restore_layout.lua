@@ -121,8 +121,8 @@ local function restore_sizes(before, chosen)
   end
   vim.api.nvim_win_call(order[1], function()
     for command in vim.gsplit(before.sizes, "|", { trimempty = true }) do
-      -- Skips floats, because floats may have been opened or closed since then. Floats have the highest window numbers,
-      -- so the numbers of other windows are indexes of `order`.
+      -- Skips floats, because floats may have been opened or closed since the layout was saved. Floats have the highest
+      -- window numbers, so the numbers of other windows are indexes of `order`.
       local win = order[tonumber(command:match("%d+"))]
       local is_width = vim.startswith(command, "vert")
       if win and (is_width and has_columns or not is_width and has_height(win)) then
