@@ -48,6 +48,9 @@ t.test("keys of the review page's tree decide on files, folders, turns and all c
       listed.some((line) => row.test(line)),
       `${row}`,
     );
+  await nvim.input("q");
+  await nvim.waitFor(`${float} == nil`, "the list of keys to close");
+  await page.is(t, "*page:3", "c.ts:1");
 
   await nvim.input("]f");
   await page.is(t, "*page:4", "d.ts:1");

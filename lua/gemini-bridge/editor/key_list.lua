@@ -12,19 +12,24 @@ end
 
 local group = vim.api.nvim_create_augroup("gemini-bridge.key_list", {})
 
-local function close()
+--- Closes the float.
+---@return boolean closed False if the float is not open.
+function M.close()
   vim.api.nvim_clear_autocmds({ group = group })
-  if open and vim.api.nvim_win_is_valid(open) then
-    vim.api.nvim_win_close(open, true)
-  end
+  local win = open
   open = nil
+  if not win or not vim.api.nvim_win_is_valid(win) then
+    return false
+  end
+  vim.api.nvim_win_close(win, true)
+  return true
 end
 
 --- Shows the float. Closes the float if it is already open.
 ---@param rows [string, string][] Pairs of keys and description.
 function M.show(rows)
-  if open then
-    return close()
+  if M.close() then
+    return
   end
   local width = 0
   for _, row in ipairs(rows) do
@@ -54,7 +59,7 @@ function M.show(rows)
     callback = function(args)
       -- Compares the cursor position, because CursorMoved also fires when a window opens or closes.
       if args.event ~= "CursorMoved" or not vim.deep_equal(vim.api.nvim_win_get_cursor(0), cursor) then
-        close()
+        M.close()
       end
     end,
   })

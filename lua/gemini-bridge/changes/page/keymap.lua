@@ -55,7 +55,9 @@ function M.define(prefix, actions, legend, get)
   for _, action in ipairs(actions) do
     local plug = ("<Plug>(%s-%s)"):format(prefix, action[1])
     vim.keymap.set(action.visual and { "n", "x" } or "n", plug, function()
-      local shown = get()
+      -- Users expect the key that closes the page to close only the list of keys if the list covers the page.
+      local is_done = action[1] == "close" and key_list.close()
+      local shown = not is_done and get()
       if shown then
         action[2](shown, action.with)
       end
