@@ -13,7 +13,7 @@ interface HookedTool {
 /**
  * Sends a hook event.
  * @param event name of the event
- * @param about for an edit, the name of the file in the workspace; for another tool, its call
+ * @param about the name of a file in the workspace if the event is about an edit; otherwise, the fields of the tool
  */
 export type TellHook = (event: string, about: string | HookedTool) => Promise<void>;
 

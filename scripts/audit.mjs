@@ -1,5 +1,5 @@
 // Asks npm's registry for known vulnerabilities in the packages that users run. If the registry does not answer, prints
-// this and succeeds.
+// that there was no answer, and succeeds.
 import { spawnSync } from "node:child_process";
 
 const { stdout } = spawnSync("npm", ["audit", "--omit=dev", "--json"], { encoding: "utf8" });

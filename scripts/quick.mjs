@@ -47,7 +47,7 @@ async function importers(files) {
 }
 
 /**
- * Finds the tests with Neovim for a Lua file: first those that mention its module or have a similar name, then all
+ * Finds the tests that start Neovim and that belong to a Lua file: first those that mention its module or have a similar name, then all
  * tests for its folder.
  */
 function testsOfLua(file) {

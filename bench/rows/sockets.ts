@@ -1,4 +1,4 @@
-/** Measures Claude Code's protocol. The floor of each row is the same action with Gemini CLI's protocol. */
+/** Measures Claude Code's protocol. Compares each action with the same action in Gemini CLI's protocol. */
 import * as z from "zod";
 import { type CompanionClient, connectClient } from "../../test/support/client.ts";
 import type { Nvim } from "../../test/support/nvim.ts";

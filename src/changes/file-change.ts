@@ -23,7 +23,7 @@ import { splitLines } from "./line-diff.ts";
 interface Opaque {
   /** Reason why the text is unknown, such as "the file is too long". */
   readonly reason: string;
-  /** Author of the unknown text: `user` if the user has written at least a part of the text. */
+  /** Who has written this text: `user` if the user has written at least a part of it. */
   readonly by: "agent" | "user";
 }
 

@@ -55,8 +55,8 @@ const ODD_NAME = /(^|\/)\.{0,2}(\/|$)/;
 /**
  * Parses an index. Yields to the event loop regularly.
  * @param bytes the whole file
- * @param writtenAt modification time of the index (Unix milliseconds). A file written at about the same time never
- * counts as unchanged, because a second write may not have changed the file's times
+ * @param writtenAt modification time of the index (Unix milliseconds). A file that was modified at about this
+ * time always counts as changed, because another write within the same tick of the disk's clock would not be noticed
  * @param idLength length of an object name (bytes)
  * @returns undefined if the index is incomplete, or if a second file contains a part of the index
  */

@@ -11,7 +11,7 @@ const MAX_REMOVED_LINES = 200;
 /** Maximum length of a shown line (characters). */
 const MAX_LINE_LENGTH = 2_000;
 
-/** Returns the first old lines of each hunk, without line breaks. */
+/** Returns the removed lines of each hunk without line breaks, up to MAX_REMOVED_LINES. */
 export function oldLines({ hunks }: TrackedText): { id: number; lines: string[] }[] {
   return hunks.map((hunk) => ({
     id: hunk.id,

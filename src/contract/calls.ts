@@ -128,9 +128,9 @@ export const calls = {
   /** Stores data in Lua for the next host. Replaces earlier data. */
   remember: Memory,
   /**
-   * Ends the delivery of the user's decision on a review: Lua need not send the decision to the next host. If the CLI
-   * did not get the decision, Lua tells the user and keeps the accepted text. `problem`: why the CLI did not get the
-   * decision; absent if the CLI has ended.
+   * Ends the delivery of the user's decision on a review. If the host is restarted, Lua does not send the decision to
+   * the new host again. If the CLI did not get the decision, Lua tells the user and keeps the accepted text. `problem`:
+   * why the CLI did not get the decision; absent if the CLI has ended.
    */
   decision_settled: z.object({
     id: Id,

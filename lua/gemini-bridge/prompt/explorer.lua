@@ -7,7 +7,7 @@ local M = {}
 ---@return string?
 local function at_line(line, read)
   if line == vim.api.nvim_win_get_cursor(0)[1] then
-    -- Does not change the column, because several entries can share a line.
+    -- Leaves the cursor in its column: if several entries share a line, the column selects one of them.
     return read()
   end
   local view = vim.fn.winsaveview()

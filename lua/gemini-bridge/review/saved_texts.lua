@@ -117,7 +117,8 @@ end
 ---@param kept gemini_bridge.KeptText
 ---@return string
 local function buffer_name(kept)
-  -- Replaces characters that |:edit| would expand. `M.read` finds the text by its id in the name.
+  -- Replaces characters that |:edit| would expand. Two files may get the same last part, because `M.read` finds a text
+  -- only by its id.
   return PREFIX .. kept.id .. "/" .. vim.fs.basename(kept.path):gsub("[^%w._\128-\255-]", "_")
 end
 
