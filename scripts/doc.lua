@@ -51,8 +51,8 @@ local function help_entry(option)
   return lines
 end
 
---- Returns the help with new entries for all options. They replace the lines from the first option's tag to the next
---- section.
+--- Returns the help with new entries for all options. The new entries replace the lines from the first option's tag to
+--- the next section.
 ---@param help string
 ---@return string
 local function with_options(help)

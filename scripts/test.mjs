@@ -88,8 +88,8 @@ async function run({ file, on, node, bin, env }, number) {
       TAP_TIMEOUT: process.env.TAP_TIMEOUT ?? "180",
       // Puts the Node of this run first on PATH, because Neovim starts the host with the first Node on PATH.
       PATH: dirname(program) + delimiter + process.env.PATH,
-      // Unset, because Node 20 parses the certificates in this file at each start, which takes longer than the rest of
-      // the start.
+      // Removes this variable. Otherwise, Node 20 would parse a file of certificates at each start, which takes longer
+      // than the rest of the start.
       NODE_EXTRA_CA_CERTS: undefined,
       ...(bin && { NVIM_BIN: place.path(bin) }),
       ...env,

@@ -25,7 +25,7 @@ function M.get()
   return memory
 end
 
---- Records the time when a host has ended. Keeps this time if the next hosts fail to start.
+--- Records the time when a host has ended. If the next host fails to start, the recorded time does not change.
 function M.host_ended()
   ended_at = ended_at or vim.uv.now()
 end

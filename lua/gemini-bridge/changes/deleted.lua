@@ -10,7 +10,7 @@ local M = {}
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.deleted")
 
---- Buffers by path of the deleted file. Each buffer gets its text when a window shows the buffer.
+--- Maps paths of deleted files to their buffers. Each buffer gets its text when a window shows the buffer.
 local buffers = {} ---@type table<string, integer>
 
 ---@param change gemini_bridge.Change

@@ -6,7 +6,8 @@ local M = {}
 
 local paused = false
 
---- Returns the value of the option `trust`. With nil, the CLI decides.
+--- Returns whether the CLI may trust the workspace (option `trust`). If the option is not set, returns nil, and the CLI
+--- itself decides.
 ---@return boolean?
 local function trusted()
   local trust = config.get().trust

@@ -8,7 +8,7 @@ local HIGHLIGHT = "GeminiPinned"
 --- Priority of the highlight. Lower than the priorities of diagnostics and syntax, so that both stay visible.
 local PRIORITY = 5
 --- Number of marks to read first. A pinned block has one mark for each row, up to thousands. Usually one of the first
---- marks still has text, so that the others need not be read.
+--- marks still has text. Then the other marks need not be read.
 local FIRST_MARKS = 50
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.context.pinned_selection")

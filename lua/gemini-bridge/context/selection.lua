@@ -1,6 +1,6 @@
 --- Chooses the selection to share. The highlighted selection comes first, then the selection that was kept when the
---- user switched to a terminal, then the pinned selection. While a command line is open, uses cursor and selection from
---- before the command line opened, because a command line may move both.
+--- user switched to a terminal, then the pinned selection. While a command line is open, uses the cursor and the
+--- selection that were recorded before the command line opened, because a command line may move both.
 local kept_selection = require("gemini-bridge.context.kept_selection")
 local pinned_selection = require("gemini-bridge.context.pinned_selection")
 local region = require("gemini-bridge.context.region")

@@ -23,7 +23,7 @@ local forced = {}
 --- Versions of files at the last reload or write of their buffers, see |path.version()|. Indexed by buffer.
 ---@type table<integer, string>
 local versions = {}
---- Buffers with unsaved changes for which the user was already told that the file has changed on disk.
+--- Buffers with unsaved changes whose files have changed on disk. The user was already told this.
 ---@type table<integer, true>
 local told = {}
 

@@ -177,8 +177,8 @@ function M.create(cli, done, advice)
       -- The exit code is not reliable: Gemini CLI may link the extension but report an error. This happens if the user
       -- is not in the user database.
       if M.state(cli) ~= "installed" then
-        -- The output has lines of its own, because a short message shows only its last line: the error. Gemini CLI
-        -- prints a text about consent before.
+        -- Puts the output on separate lines, because on a small screen only the last line of the message is visible. In
+        -- the output of Gemini CLI, the last line is the error, after a text about consent.
         notify(("The extension was not linked in %s:\n%s"):format(cli.label, output), "error")
       else
         notify(("The extension is linked in %s.%s"):format(cli.label, advice or ""))

@@ -69,7 +69,7 @@ end
 ---@param start integer
 ---@return string? problem
 local function spawn_shared(start)
-  -- Does not check exists(), because Neovim defines the function only at the first call.
+  -- Does not check exists(): Neovim defines the function of a remote plugin only at its first call.
   local ok, err = pcall(vim.fn.GeminiBridgeStart, start)
   if not ok and tostring(err):find("E117", 1, true) then
     return "host = 'shared' needs the npm package neovim, :UpdateRemotePlugins and a restart; see :GeminiDoctor"

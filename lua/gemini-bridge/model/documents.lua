@@ -7,11 +7,11 @@ local swapfile = require("gemini-bridge.disk.swapfile")
 
 local M = {}
 
---- Maximum size of a file to load (bytes), because loading blocks the editor.
+--- Maximum size of a file to load (bytes). Limited, because loading blocks the editor.
 local MAX_FILE_SIZE = 1024 * 1024
 --- Maximum time for a language server to attach to a new buffer (milliseconds).
 local ATTACH_TIME_MS = 500
---- A hidden buffer is unloaded after this time without a question of the model (milliseconds).
+--- A hidden buffer is unloaded if the model has asked no question about the file for this time (milliseconds).
 local UNLOAD_DELAY_MS = 60000
 --- Maximum number of hidden buffers. The least recently used buffer is unloaded first.
 local MAX_HIDDEN = 100
@@ -115,7 +115,7 @@ local function read(path)
   elseif stat.size > MAX_FILE_SIZE then
     error("the file is too large to be opened in the background: ask the user to open it", 0)
   elseif reload.is_read_by_autocommand(path) then
-    -- BufReadCmd may run a program, for example to list an archive, so this file is not loaded.
+    -- Does not load the file, because an autocommand for BufReadCmd may run a program, for example to list an archive.
     error("only a plugin can read this file: ask the user to open it", 0)
   end
   make_room()

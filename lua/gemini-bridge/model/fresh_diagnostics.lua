@@ -8,7 +8,8 @@ local M = {}
 local PULL = "textDocument/diagnostic"
 --- Methods of requests with quick answers. When a server has answered, it has also processed all earlier messages.
 local CHEAP = { "textDocument/hover", "textDocument/documentHighlight", "textDocument/definition" }
---- Servers may publish diagnostics in several parts. After this time without a part, the diagnostics are complete.
+--- Servers may publish diagnostics in several parts. If no further part arrives within this time, the diagnostics count
+--- as complete.
 local QUIET_MS = 500
 --- Maximum wait for a server that has read the newest text but shows no activity (milliseconds).
 local SILENCE_MS = 3000

@@ -27,7 +27,8 @@ local function remote_plugin()
   return {
     isDisabled = not found,
     host = found and host ~= "" and host or nil,
-    -- Checks both, because Neovim defines the function only at its first call. Until then, only the autocommand exists.
+    -- Checks the autocommand and the function. Neovim defines the function of a remote plugin only at its first call.
+    -- Until then, only the autocommand exists.
     isRegistered = vim.fn.exists("#FuncUndefined#GeminiBridgeStart") == 1
       or vim.fn.exists("*GeminiBridgeStart") == 1,
     isInManifest = registered:find("GeminiBridgeStart", 1, true) ~= nil,

@@ -4,7 +4,7 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Maximum number of removed lines above a hunk, because the user cannot scroll through virtual lines.
+--- Maximum number of removed lines to show above a hunk. Limited, because the user cannot scroll through virtual lines.
 M.MAX_REMOVED_LINES = 200
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.inline")

@@ -158,8 +158,8 @@ function M.content(review)
   if not review.written then
     return review.proposed
   end
-  -- Uses the stored copy if the buffer was deleted: the user's text is then lost, even if `:edit #` loads the buffer
-  -- again.
+  -- Uses the stored copy if the buffer was deleted. The buffer then no longer contains the user's text, even if
+  -- `:edit #` has loaded the buffer again.
   if not proposal.is_loaded(review.buffers) then
     return review.unloaded or review.proposed
   end

@@ -22,7 +22,7 @@ local namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.tree")
 
 --- Highlights of each line, by buffer.
 local spans_of = {} ---@type table<integer, gemini_bridge.Span[][]>
---- Widths of the columns at the right edge (screen cells), from right to left, by buffer.
+--- For each buffer, the widths of the columns at the right edge (screen cells), from right to left.
 local columns_of = {} ---@type table<integer, integer[]>
 
 ---@param text string

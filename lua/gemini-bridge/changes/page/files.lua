@@ -20,7 +20,7 @@ local M = {}
 
 local by_path = {} ---@type table<string, gemini_bridge.PageFile>
 local order = {} ---@type string[]
---- Prompts of turns. The keys consist of CLI name and start of the turn.
+--- Maps turns to their prompts. The key of a turn consists of the CLI's name and the start of the turn.
 local prompts = {} ---@type table<string, string>
 
 ---@param change gemini_bridge.Change

@@ -143,8 +143,8 @@ local function is_copy(win, right)
   return vim.api.nvim_win_is_valid(right) and options.cursorline and options.winbar == vim.wo[right].winbar
 end
 
---- Resets window options the next time that a window shows this buffer. Neovim stores window options for each buffer,
---- so the options of the page would return.
+--- Resets window options the next time that a window shows this buffer. Otherwise, the options of the page would
+--- return, because Neovim stores window options for each buffer.
 ---@param buf integer
 local function reset_later(buf)
   vim.api.nvim_create_autocmd("BufWinEnter", {

@@ -12,9 +12,9 @@ local M = {}
 ---@field nodes gemini_bridge.Node[]
 ---@field rows gemini_bridge.Node[] Visible nodes by row.
 ---@field is_open table<string, boolean> Nodes that the user has opened or closed, by key.
----@field gone? { node: gemini_bridge.Node, row: integer } The node at the cursor, if this node has disappeared, for
---- example while the Node host restarts. While the cursor stays in `row`, it returns to the node as soon as the node
---- exists again.
+---@field gone? { node: gemini_bridge.Node, row: integer } The node that was at the cursor and has disappeared,
+--- for example while the Node host restarts. When the node exists again, the cursor moves to the node if the user has
+--- left the cursor in `row`.
 ---@field is_disposed boolean
 ---@field stops fun()[] Functions to call when the page closes.
 
