@@ -116,7 +116,7 @@ function M.log()
   if not vim.uv.fs_stat(path) then
     return notify("There is no log file yet: :GeminiStart creates it.")
   end
-  -- Uses no Ex command, because it would expand special characters in the path.
+  -- Uses no Ex command, because an Ex command would expand special characters in the path.
   local buf = vim.fn.bufadd(path)
   vim.bo[buf].buflisted, vim.bo[buf].swapfile = true, false -- no swap file: several Neovims may show the log
   local base = require("gemini-bridge.editor.window").base()

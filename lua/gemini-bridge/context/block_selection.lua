@@ -51,7 +51,7 @@ local function in_its_window(region, read)
   return vim.api.nvim_win_call(win, read)
 end
 
---- Returns the 1-based range of the bytes that the block shows in one line. Must run in the window of the block.
+--- Returns the 1-based range of the bytes of one line that are in the block. Must run in the window of the block.
 ---@param region gemini_bridge.Region
 ---@param lnum integer
 ---@return integer? from nil if the line ends left of the block.

@@ -93,8 +93,8 @@ local function has_published(buf, read_at)
   end
 end
 
---- Returns whether the last diagnostics belong to the current text and are old enough. Then no further diagnostics are
---- expected.
+--- Returns whether the last diagnostics belong to the current text and are old enough. If so, no further
+--- diagnostics are expected.
 ---@param buf integer
 ---@return boolean
 local function is_old(buf)
