@@ -98,6 +98,18 @@ for (const isGit of [true, false])
     },
   );
 
+t.test("a file that the user writes before Neovim notices the end of the host is the user's", async (t) => {
+  const started = await start(t);
+  const { bridge, nvim, agent, sh } = started;
+  const host = await bridge.host();
+  sh(WORK);
+  await nvim.lua("vim.uv.kill(..., 'sigkill') vim.cmd([[call setline(1, 'mine') | silent write]])", host);
+  await bridge.nextHost(host);
+  await agent.script("AfterTool", { ...COMMAND, tool_response: { llmContent: "ok" } });
+  await isListedAndUndone(t, started);
+  t.equal(readFileSync(nvim.path("mine.txt"), "utf8"), "mine\n");
+});
+
 t.test(
   "without a stored snapshot of the files, one sentence says that the list of changes is incomplete",
   async (t) => {

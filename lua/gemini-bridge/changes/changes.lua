@@ -102,8 +102,9 @@ function M.follow(params)
     callback = function(args)
       -- Uses the name of the written file. After `:write {file}`, this is not the file of the buffer.
       local name = args.match
-      if name:sub(1, 1) == "/" and not channel.notify("file_written", { path = name }) then
+      if name:sub(1, 1) == "/" then
         memory.add_written(name)
+        channel.notify("file_written", { path = name })
       end
     end,
   })
