@@ -60,10 +60,10 @@ const STRINGS = {
 };
 
 /**
- * Matches a string that is not a message: a level, a module name, a separator or a value. Needed for the strings in
- * calls that CALLS matches.
+ * Matches a string that is not a message: a level, a module name, a separator, a value, a Lua pattern, or a template
+ * that contains another template. Needed for the strings in calls that CALLS matches.
  */
-const NO_MESSAGE = /^(gemini-bridge\..*|\w+|(<\w+>|\W)*)$/;
+const NO_MESSAGE = /^(gemini-bridge\..*|\w+|(<\w+>|\W)*|\[\^.*|.*\$\{.*)$/;
 
 /**
  * Matches a string that is a message: a sentence of at least three words. Needed for the strings outside of calls that
@@ -245,6 +245,11 @@ const list = [
   "All messages for users and CLIs, by source file, with the parts of the screens of `:GeminiStatus` and `:GeminiDoctor`.",
   "`<name>` and `…` stand for values. The sentence above each list says what the code around the messages does. Generated",
   "by `make doc` from the sources.",
+  "",
+  "Terms: the bridge is the server in Neovim to which CLIs connect, and the Node part is its program. A discovery file",
+  "(Claude Code: lock file) tells a CLI the port and the token of the bridge. A proposal is an edit that a CLI asks the user",
+  "to accept, and its diff in Neovim is a review. A change is an edit that a CLI made without a review, see",
+  "`:GeminiChanges`. The gate makes CLIs ask before each edit, see `:GeminiGate`.",
   ...sections.flatMap(({ path, situations }) => [
     "",
     `## ${path}`,

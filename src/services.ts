@@ -83,7 +83,7 @@ export function createServices(options: ServicesOptions): Services {
       unchanged(filePath) {
         activity.decided(client.id, false);
         const cli = clients.labelOf(client.info.credential);
-        const text = `${cli} treats this as a rejection: the text that you accepted for ${basename(filePath)} equals the file.`;
+        const text = `You accepted a text for ${basename(filePath)} that equals the file: ${cli} treats this as a rejection.`;
         bridge.tell("message", { level: "info", text });
       },
       refused(filePath, reason) {

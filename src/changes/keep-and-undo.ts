@@ -192,9 +192,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
   async function prepare(path: string): Promise<void> {
     const agent = files.awaitingAgent(path);
     if (agent)
-      throw new Refusal(
-        `${agent.cli} is changing ${path}: answer the question in the CLI, or try again later`,
-      );
+      throw new Refusal(`${agent.cli} is changing ${path}: answer if the CLI asks you, then try again`);
     await syncPath(path);
   }
 

@@ -27,39 +27,44 @@ const OTHERS_MAY_WRITE = 0o002;
 const STICKY = 0o1000;
 
 /**
- * Creates the private directory of a profile's discovery files. Refuses a directory that others can change.
+ * Creates the private directory of a CLI's discovery files. Refuses a directory that others can change.
  * @throws {DiscoveryError}
  */
 export function prepareDirectory(profile: Profile): void {
   const wanted = directoryOf(profile);
   const isTemporary = profile.directory.startsWith("{tmp}");
-  if (!isTemporary && !isAbsolute(wanted))
+  if (!isTemporary && !isAbsolute(wanted)) {
+    const [, variable = "it"] = /^\$\{(\w+):-/.exec(profile.directory) ?? [];
     throw new DiscoveryError(
-      `the directory for discovery files is a relative path (${wanted}); set an absolute path`,
+      `the directory for discovery files is a relative path (${wanted}); set ${variable} to an absolute path`,
     );
+  }
   let directory = isTemporary ? tmpdir() : ownDirectory(dirname(wanted));
   const names = isTemporary ? relative(directory, wanted).split(sep) : [basename(wanted)];
   const uid = process.getuid?.();
-  const elsewhere = isTemporary ? "set TMPDIR to a directory of your own" : "make it yours alone";
-  checkParent(directory, uid, elsewhere, !isTemporary);
+  const advice = isTemporary ? "set TMPDIR to a directory of your own" : "make yourself its owner (chown)";
+  const alternative = isTemporary ? `, or ${advice}` : "";
+  checkParent(directory, uid, !isTemporary, { advice, alternative });
   for (const name of names) {
     directory = join(directory, name);
     try {
       mkdirSync(directory, { mode: 0o700 });
     } catch (error) {
       if (codeOf(error) !== "EEXIST") {
-        const advice = isTemporary ? "set TMPDIR to a directory that you can write to" : elsewhere;
-        throw new DiscoveryError(`cannot create ${directory} (${codeOf(error)}); ${advice}`, {
+        const remedy = isTemporary
+          ? "set TMPDIR to a directory that you can write to"
+          : "check the permissions of the folder that contains it";
+        throw new DiscoveryError(`cannot create ${directory} (${codeOf(error)}); ${remedy}`, {
           cause: error,
         });
       }
     }
     const found = lstatSync(directory); // does not follow a link that another user may have made
     if (found.isSymbolicLink())
-      throw new DiscoveryError(`${directory} is a symbolic link; remove it, or ${elsewhere}`);
+      throw new DiscoveryError(`${directory} is a symbolic link; remove it${alternative}`);
     if (!found.isDirectory())
-      throw new DiscoveryError(`${directory} is not a directory; remove it, or ${elsewhere}`);
-    if (uid !== undefined && found.uid !== uid) throw belongsToAnother(directory, elsewhere);
+      throw new DiscoveryError(`${directory} is not a directory; remove it${alternative}`);
+    if (uid !== undefined && found.uid !== uid) throw belongsToAnother(directory, advice);
     if (uid !== undefined && (found.mode & (GROUP_MAY_WRITE | OTHERS_MAY_WRITE)) !== 0)
       chmodSync(directory, 0o700);
   }
@@ -80,7 +85,10 @@ function ownDirectory(path: string): string {
       throw new DiscoveryError(`${path} is neither a directory nor a link to one; remove it`, {
         cause: error,
       });
-    throw new DiscoveryError(`cannot create ${path} (${reason}); check its permissions`, { cause: error });
+    throw new DiscoveryError(
+      `cannot create ${path} (${reason}); check the permissions of the folder that contains it`,
+      { cause: error },
+    );
   }
 }
 
@@ -88,21 +96,25 @@ function ownDirectory(path: string): string {
  * Refuses a parent directory in which another user could replace the directory of the discovery files.
  * @param isOwn whether the directory is in the user's home. If so, the user's private group may have write permission
  */
-function checkParent(directory: string, uid: number | undefined, advice: string, isOwn: boolean): void {
+function checkParent(
+  directory: string,
+  uid: number | undefined,
+  isOwn: boolean,
+  { advice, alternative }: { advice: string; alternative: string },
+): void {
   if (!isAbsolute(directory)) throw new DiscoveryError(`TMPDIR is ${directory}; it must be an absolute path`);
   const found = statSync(directory, { throwIfNoEntry: false });
   if (!found?.isDirectory())
     throw new DiscoveryError(`the temporary directory ${directory} does not exist; create it, or set TMPDIR`);
   if (uid === undefined) return;
-  const elsewhere = `or ${advice}`;
   if ((found.mode & STICKY) === 0) {
     if ((found.mode & OTHERS_MAY_WRITE) !== 0)
       throw new DiscoveryError(
-        `anyone may rename files in ${directory}; set its sticky bit (chmod +t), ${elsewhere}`,
+        `anyone may rename files in ${directory}; set its sticky bit (chmod +t)${alternative}`,
       );
     if ((found.mode & GROUP_MAY_WRITE) !== 0 && !(isOwn && found.gid === uid))
       throw new DiscoveryError(
-        `the group of ${directory} may rename files there; remove that permission (chmod g-w), ${elsewhere}`,
+        `the group of ${directory} may rename files there; remove that permission (chmod g-w)${alternative}`,
       );
   }
   if (found.uid !== uid && found.uid !== 0 && !mayBeRoots(found)) throw belongsToAnother(directory, advice);

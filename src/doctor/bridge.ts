@@ -1,4 +1,4 @@
-/** Checks the bridge of the Neovim that runs the doctor: process, port, discovery files, clients. */
+/** Checks the bridge of the Neovim that runs the doctor: process, port, discovery files, connected CLIs. */
 import { BUILD } from "../base/build.ts";
 import { CLI_NAME } from "../contract/companion.ts";
 import { type AnnouncedEditor, announcedEditors } from "../profiles/announced-editors.ts";

@@ -68,7 +68,7 @@ function checkIdeMode(
     // Names the answer to choose: in some CLIs, "Yes" runs `/ide install`, which does not support Neovim.
     findings.error(
       "IDE mode is off (default)",
-      `answer ${answer} when the CLI asks whether to connect, then type \`/ide enable\` in the CLI, once`,
+      `answer ${answer} when the CLI asks whether to connect, then type \`/ide enable\` in the CLI`,
     );
   }
 }

@@ -76,7 +76,7 @@ function checkChoice(
   const own = announcedEditors(platform.temporaryDirectory(env)).find((editor) => editor.port === port);
   if (own && own.pid !== idePid)
     findings.info(
-      `The CLI takes process ${idePid} for its editor, but the discovery file of this Neovim names process ${own.pid}: Gemini CLI up to 0.30 does not find this Neovim`,
+      `The CLI takes process ${idePid} for its editor, but the discovery file of this Neovim names process ${own.pid}: Gemini CLI up to 0.30 therefore does not find this Neovim; newer releases do`,
     );
 }
 

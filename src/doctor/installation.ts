@@ -41,7 +41,10 @@ function checkNode(findings: Findings): void {
   else findings.error(`Node ${version} is too old`, `install Node ${oldest} or later`);
 }
 
-/** Looks for npm in the same places as `npm_problem` in lua/gemini-bridge/host/build.lua. */
+/**
+ * Checks that npm is installed, which builds the Node part. Looks in the same places as `npm_problem` in
+ * lua/gemini-bridge/host/build.lua.
+ */
 function checkNpm(findings: Findings): void {
   if (findProgram("npm", process.env) ?? findProgram(join(dirname(process.execPath), "npm"), {})) return;
   findings.warn(
@@ -51,8 +54,8 @@ function checkNpm(findings: Findings): void {
 }
 
 /**
- * Checks each step of the registration, because some fail silently: `:UpdateRemotePlugins` prints nothing if there is
- * no Node host, and Neovim ignores a new manifest until its next start.
+ * Checks each step that the option `host = "shared"` needs. Some steps fail silently: `:UpdateRemotePlugins` prints
+ * nothing if the npm package neovim is missing, and Neovim ignores a new manifest until its next start.
  */
 function checkRemotePlugin(findings: Findings, plugin: RemotePlugin): void {
   const option = 'host = "shared"';

@@ -120,7 +120,7 @@ export function createSessions(options: SessionOptions): Sessions {
     return connection;
   }
 
-  /** Answers `initialize`, and closes the session if the SDK refuses the request. */
+  /** Opens a session for a CLI. Closes the session if the MCP SDK refuses the CLI's request `initialize`. */
   async function initialize(
     introduction: Introduction,
     request: FastifyRequest,

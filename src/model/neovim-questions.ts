@@ -28,7 +28,7 @@ interface Asking {
   /** Returns the user's sharing settings. @throws {Refusal} if there is no answer. The message contains the reason */
   consent(signal: AbortSignal): Promise<Consent>;
   answered(answer: EventPayload<"answered">): void;
-  /** Ends all pending questions. Idempotent. */
+  /** Ends all questions that Neovim has not answered yet. Idempotent. */
   close(): void;
 }
 
@@ -48,7 +48,7 @@ export function createAsking(bridge: Pick<Bridge, "call">, timeout: number): Ask
   let last = 0;
 
   /**
-   * Waits for the answer to a question.
+   * Waits until Neovim has answered a question that a tool call has asked.
    * @param begin sends the question with this id. If sending fails, so does waiting
    * @param limits undefined for a question without a timeout and without cancellation
    */

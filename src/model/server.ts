@@ -83,7 +83,7 @@ export function createEditorServer({
   }
 
   /**
-   * Answers a request of a client. Logs internal errors, but hides them from the client.
+   * Answers a request of a CLI's model. Logs internal errors, but hides them from the model.
    * @throws {Refusal} for every failure
    */
   async function run<T>(

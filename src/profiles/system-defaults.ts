@@ -59,7 +59,7 @@ export function writeSystemDefaults(
 }
 
 /**
- * Reads the machine's own system defaults.
+ * Reads the file with the default settings that an administrator has made for the CLI on this machine.
  * @throws {Refusal} if the CLI would ignore or reject that file. Its content must not take effect through the plugin's
  * file
  */
@@ -67,7 +67,8 @@ function readSystem(path: string, check: (path: string) => void): RawSettings {
   if (!existsSync(path)) return {};
   check(path);
   const { settings, problem } = readSettingsFile(path);
-  if (problem !== undefined) throw new Refusal(`the file with the system defaults, ${path}, ${problem}`);
+  if (problem !== undefined)
+    throw new Refusal(`the CLI's file with system-wide default settings, ${path}, ${problem}`);
   return settings;
 }
 

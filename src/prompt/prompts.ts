@@ -21,7 +21,7 @@ import { type Delivery, deliver, type Prompt, type Waiting } from "./wait-and-ty
 const NOTICE_DELAY_MS = 1_000;
 const PASSING: readonly string[] = ["absent", "menu"] satisfies Reading["state"][];
 
-/** Endings of the sentence "The prompt waits until …", by state of the screen. */
+/** Ends the sentence "The prompt waits until …", by state of the screen. */
 const REASONS: Record<Reading["state"], (name: string) => string> = {
   question: (name) => `you answer the question in ${name}`,
   typed: (name) => `you send or delete your text in ${name}`,

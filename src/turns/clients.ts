@@ -70,6 +70,7 @@ export function createClients({ bridge, sessions, profiles, ...options }: Client
   const terminals = createTerminals({
     sessions,
     found: report,
+    /** Tells the user that a CLI has not reconnected after a restart of the bridge. */
     lost({ name: terminal, cli }) {
       const isSocket = profiles.find(({ name }) => name === cli)?.socket !== undefined;
       const hint = isSocket

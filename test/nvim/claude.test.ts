@@ -139,7 +139,7 @@ t.test("accepting an unchanged text counts as a rejection, and a message says so
   t.same(await answer, ["DIFF_REJECTED", "tab"]);
   await nvim.waitFor(
     async () =>
-      /Claude Code treats this as a rejection: the text that you accepted for a\.txt equals the file/.test(
+      /You accepted a text for a\.txt that equals the file: Claude Code treats this as a rejection/.test(
         await nvim.messages(),
       ),
     "the message",

@@ -62,7 +62,7 @@ t.test("a CLI that dies during an edit does not block undo, and its last write i
   await host.tell({ kind: "tool_starting", tool }, agent);
   host.write("a.txt", "one\ntwo\n");
   await host.undo("a.txt");
-  t.match(host.messages(), [/gemini is changing \S+: answer the question in the CLI, or try again later/]);
+  t.match(host.messages(), [/gemini is changing \S+: answer if the CLI asks you, then try again/]);
   await kill(process);
   await host.undo("a.txt");
   t.equal(String(host.read("a.txt")), "one\n", "at once");

@@ -79,7 +79,7 @@ t.test("a CLI's folder that cannot be used is reported and does not affect other
     [
       "a relative QWEN_HOME",
       () => Object.assign(process.env, { QWEN_HOME: "rel" }),
-      /the directory for discovery files is a relative path \(rel\/ide\); set an absolute path$/,
+      /the directory for discovery files is a relative path \(rel\/ide\); set QWEN_HOME to an absolute path$/,
     ],
   ];
   for (const [what, make, says] of places) {

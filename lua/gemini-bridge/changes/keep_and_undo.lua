@@ -106,7 +106,7 @@ local function choose(opts)
   return chosen_hunks, "No unreviewed changes here: :GeminiChanges lists all changes."
 end
 
---- Sends a decision to the Node host. The host tells the user the result in one message.
+--- Sends the user's decision to the bridge. The bridge tells the user the result in one message.
 ---@param event "changes_keep"|"changes_undo"|"changes_revert"
 ---@param params table
 ---@return boolean sent

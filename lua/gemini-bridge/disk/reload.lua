@@ -194,7 +194,7 @@ function M.saved(buf, tick)
   vim.bo[buf].modified = has_later_edits
 end
 
---- Handles the report of the Node host that an agent may have written a file: reloads the buffer of the file.
+--- Reloads the buffer of a file that an agent may have written, unless the buffer has unsaved changes.
 ---@param params { path: string } Absolute path.
 function M.written(params)
   scheduler.now(function()

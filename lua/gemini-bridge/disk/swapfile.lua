@@ -16,7 +16,8 @@ function M.turn_on(buf)
   vim.cmd(("silent! call setbufvar(%d, '&swapfile', %d)"):format(buf, vim.go.swapfile and 1 or 0))
   local name = vim.fn.swapname(buf)
   if name ~= "" and not vim.endswith(name, ".swp") then
-    local text = "%s has a swap file: another Neovim has it open, or has crashed (see :help recovery)."
+    local text =
+      "%s has a swap file: another Neovim is editing this file, or has crashed (see :help recovery)."
     notify(text:format(path.display(vim.api.nvim_buf_get_name(buf), 24)), "warn")
   end
 end

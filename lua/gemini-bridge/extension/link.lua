@@ -108,7 +108,7 @@ function M.state(cli)
   return content.type == "link" and not vim.uv.fs_stat(manifest) and "gone" or "installed"
 end
 
---- Returns the reason why a connected CLI has sent no hook, and advice for the user.
+--- Returns the reason why a connected CLI has not reported any edit, and advice for the user.
 ---@param cli gemini_bridge.Cli
 ---@return string reason
 ---@return boolean is_early True if the first hook may still arrive.

@@ -97,14 +97,14 @@ local function stopped(problem)
   status.set({ state = "stopped", workspace = {}, clients = {}, error = problem })
 end
 
---- Called when the bridge cannot be started.
+--- Tells the user why the bridge cannot be started.
 ---@param problem string
 local function failed(problem)
   stopped(problem)
   notify("The bridge did not start: " .. problem, "error")
 end
 
---- Restarts the host after a crash.
+--- Restarts the bridge after a crash.
 ---@param last gemini_bridge.HostStatus
 ---@param ended gemini_bridge.Host
 ---@param reason string
@@ -259,7 +259,7 @@ function M.attached(params)
   return require("gemini-bridge.host.boot").make()
 end
 
---- Called when the host reports its status, such as a failed start.
+--- Handles a new status of the bridge. Tells the user if a start has failed.
 ---@param new gemini_bridge.HostStatus
 function M.on_status(new)
   if new.state ~= "stopped" then

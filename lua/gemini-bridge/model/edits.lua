@@ -58,7 +58,8 @@ local function has_changed(file, buf)
   return file.since ~= nil and is_newer(file.path, file.since)
 end
 
---- Raises an error with the reason if a file must not be edited now. Otherwise returns the buffer of the file.
+--- Raises an error for the model with the reason why a file must not be edited now. If there is none, returns the
+--- buffer of the file.
 ---@param file gemini_bridge.FileEdits
 ---@return integer buf
 local function check(file)

@@ -30,7 +30,7 @@ local function is_tracked(name)
   end)
 end
 
---- Counts a proposal. Shows the hint after the fifth proposal of a turn.
+--- Counts a proposal, and shows the hint after the fifth proposal of a turn.
 ---@param review gemini_bridge.Review
 function M.count(review)
   counts[review.client] = (counts[review.client] or 0) + 1

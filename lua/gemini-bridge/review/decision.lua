@@ -91,7 +91,8 @@ local function dismiss(review)
   end)
 end
 
---- Ends a review with an outcome.
+--- Ends a review and closes its windows. If the CLI has ended the review and the user is in Insert mode, waits until
+--- the user presses <Esc>.
 ---@param review gemini_bridge.Review
 ---@param outcome "Accepted"|"Rejected"|"Closed"
 ---@param run fun(step: fun()) When to close windows and buffers: `scheduler.now` or `scheduler.next`.

@@ -126,7 +126,8 @@ local function current_review(reviews)
   end)
 end
 
---- Calls `act` with a pending review. If there are several, uses the review of the current window or asks the user.
+--- Finds the pending review for a command, or tells the user that there is none. If there are several, uses the review
+--- of the current window or asks the user.
 ---@param file? string Path of a file as the user types it. Only reviews of this file are considered.
 ---@param act fun(review: gemini_bridge.Review)
 local function with_review(file, act)

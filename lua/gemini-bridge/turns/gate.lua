@@ -48,7 +48,7 @@ function M.set(on, cli)
   vim.cmd.redrawstatus({ bang = true })
 end
 
---- Returns why a connected CLI does not ask before edits while the gate is on, and how the user can change that.
+--- Returns why a connected CLI does not ask before edits while `:GeminiGate` is on, and how the user can change that.
 ---@param client gemini_bridge.ClientInfo
 ---@return string? reason nil if the CLI asks before edits.
 ---@return boolean? may_ask True if the CLI may still ask: its first hook may not have arrived yet.
@@ -57,7 +57,7 @@ local function obstacle(client)
   if not cli or not cli.gate then
     return "Neovim cannot make this CLI ask; choose its approval mode in the CLI"
   elseif client.interrupted then
-    return "it is disconnected; type /ide enable in it"
+    return "it is disconnected; type /ide enable in the CLI"
   elseif client.hooks then
     return
   end

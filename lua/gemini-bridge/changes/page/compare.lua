@@ -121,7 +121,7 @@ function M.ask(right, name)
   channel.notify("change_before_asked", { path = name })
 end
 
---- Shows the comparison after the Node host has sent the earlier text, or the reason why the text is unknown.
+--- Shows the current text beside the earlier text, or tells the user why the earlier text is unknown.
 ---@param params gemini_bridge.calls.change_before
 function M.answered(params)
   local shown = open
