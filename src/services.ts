@@ -80,12 +80,14 @@ export function createServices(options: ServicesOptions): Services {
     reviewsOf: (client) => ({
       reviews: checkedTools(reviews.tools(client)),
       answered: () => activity.answered(client.id),
+      /** Tells the user how the CLI treats an accepted text that is equal to the file. */
       unchanged(filePath) {
         activity.decided(client.id, false);
         const cli = clients.labelOf(client.info.credential);
         const text = `You accepted a text for ${basename(filePath)} that equals the file: ${cli} treats this as a rejection.`;
         bridge.tell("message", { level: "info", text });
       },
+      /** Tells the user why Neovim cannot open a review. */
       refused(filePath, reason) {
         const cli = clients.labelOf(client.info.credential);
         const text = `Neovim cannot show a change of ${cli} to ${basename(filePath)} (${reason}). Answer in the terminal of the CLI.`;

@@ -368,6 +368,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   };
 }
 
+/** Tells the user after a turn why changes may be missing from the list. */
 function sentenceOf(cli: string, [first, ...others]: ReadonlySet<string>): string | undefined {
   if (first === undefined) return undefined;
   const more =

@@ -1,5 +1,6 @@
 /**
- * Writes a system defaults file for the CLIs in Neovim's terminals. This file has the lowest priority of all settings.
+ * Writes a file with default settings for the CLIs in Neovim's terminals. This file has the lowest priority of all
+ * settings.
  * An environment variable tells the CLIs the path of the file (Gemini CLI's docs, reference/configuration.md). Values
  * in the machine's own system defaults take precedence. Since 0.60.0, Gemini CLI uses such a file only if nobody but
  * root can change the file.

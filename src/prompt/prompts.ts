@@ -1,6 +1,6 @@
 /**
- * Queues the user's prompts for CLIs, and delivers them in order. Reports to Lua why a prompt waits, and how its
- * delivery ends.
+ * Queues the user's prompts for CLIs, delivers them in order, and ends the sentence "The prompt waits until …". Also
+ * reports to Lua how a delivery ends.
  */
 import type { Log } from "../base/log.ts";
 import { sentence } from "../base/refusal.ts";

@@ -223,9 +223,12 @@ function M.items(opts)
   end
   for _, item in ipairs(items or {}) do
     if item.path:find("[\r\n]") then
-      return nil, ("A path with a line break cannot be sent: %q"):format(item.path)
+      return nil, ("A path with a line break cannot be sent: %q. Rename the file first."):format(item.path)
     elseif not disk.is_utf8(item.path) then
-      return nil, "A path that is not UTF-8 cannot be sent: " .. disk.display(item.path, 24)
+      return nil,
+        ("A path that is not UTF-8 cannot be sent: %s. Rename the file first."):format(
+          disk.display(item.path, 24)
+        )
     end
   end
   return items, problem

@@ -24,7 +24,7 @@ local function is_quitting()
   return vim.v.exiting ~= vim.NIL
 end
 
---- Parks a review (pending, but without windows) after a script or plugin has closed the proposal.
+--- Keeps a review pending, but without windows, after a script or plugin has closed the proposal.
 ---@param review gemini_bridge.Review
 local function stay_pending(review)
   scheduler.next(function()
@@ -86,7 +86,7 @@ local function reject_on_close(review, on)
   end)
 end
 
---- Parks a review (pending, but without windows) when the user shows another buffer in the proposal window.
+--- Keeps a review pending, but without windows, when the user shows another buffer in the proposal window.
 ---@param review gemini_bridge.Review
 ---@param on gemini_bridge.On
 local function park_on_hide(review, on)

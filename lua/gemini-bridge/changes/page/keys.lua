@@ -140,7 +140,7 @@ local function decide_proposals(nodes, verb)
   return any
 end
 
---- Keeps or undoes all files below tree nodes.
+--- Keeps or undoes the changes of all files below tree nodes.
 ---@param shown gemini_bridge.Page
 ---@param verb gemini_bridge.Verb
 ---@param nodes gemini_bridge.Node[]
