@@ -61,13 +61,13 @@ const STRINGS = {
 
 /**
  * Matches a string that is not a message: a level, a module name, a separator, a value, a Lua pattern, or a template
- * that contains another template. Needed for the strings in calls that CALLS matches.
+ * that contains another template. Applies to the strings in the calls that the
+ * pattern CALLS matches, because not all of these strings are messages.
  */
 const NO_MESSAGE = /^(gemini-bridge\..*|\w+|(<\w+>|\W)*|\[\^.*|.*\$\{.*)$/;
 
 /**
- * Matches a string that is a message: a sentence of at least three words. Needed for the strings outside of calls that
- * CALLS matches.
+ * Matches a string that is a message: a sentence of at least three words. Applies to all strings outside of these calls.
  */
 const SENTENCE = /^[A-Z:<…](?=\S*\s\S+\s)(?:.*[.!?]$|.*: )/;
 

@@ -25,12 +25,12 @@ export interface Terminal {
    */
   next(): Promise<{ readonly lines: readonly string[]; readonly isEditing: boolean } | undefined>;
   /**
-   * Pastes a text. A buffer refuses the text if the screen has changed since it was read.
+   * Pastes a text. In a terminal of Neovim, does nothing if the screen has changed since it was read.
    * @returns whether the text was pasted
    */
   paste(text: string): Promise<boolean>;
   /**
-   * Types keys. A buffer refuses the keys if the screen has changed since it was read.
+   * Types keys. In a terminal of Neovim, does nothing if the screen has changed since it was read.
    * @returns whether the keys were typed
    */
   press(keys: string): Promise<boolean>;

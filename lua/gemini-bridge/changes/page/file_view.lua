@@ -18,7 +18,7 @@ local loaded = {} ---@type table<integer, true>
 --- Paths of large files that the user has chosen to load.
 local wanted = {} ---@type table<string, true>
 local notice ---@type integer? Buffer for a text in place of a file.
---- Buffer in which the page has highlighted changes and shown old lines.
+--- Buffer that contains the highlights and the old lines of the page.
 local marked ---@type integer?
 
 --- Removes the highlights and old lines of the page from a buffer.

@@ -35,8 +35,9 @@ function M.make_ordinary(borrowed, win)
   end
 end
 
---- Resets the diff options of a window when the user opens another buffer in place of the original text. Neovim
---- remembers window options for each buffer, so the options are reset again when the original text returns.
+--- Ends diff mode in a window when the user opens another buffer in place of the original text. Neovim remembers
+--- window options for each buffer and turns diff mode on again when the original text returns. This function then turns
+--- diff mode off a second time.
 ---@param view gemini_bridge.View
 function M.release_original(view)
   local win = view.original --[[@as integer]]
