@@ -18,7 +18,7 @@ import { LATE, type Snapshot, TOO_MANY } from "./command-snapshot.ts";
 import { NOT_KNOWN } from "./file-change.ts";
 import type { GitIndex, IndexEntry } from "./git-index.ts";
 import { BELOW_LINK, GIT_TIMEOUT_MS, repositoriesIn, type TreeSnapshot } from "./tree-snapshot.ts";
-import { listFiles } from "./untracked-directories.ts";
+import { listFiles, NOT_UTF8 } from "./untracked-directories.ts";
 import {
   areReal,
   cleanBytes,
@@ -108,6 +108,7 @@ export async function compare({
     ...snapshot.gaps,
     ...inTrees.flatMap(({ gaps }) => gaps),
     ...(listing.isComplete ? [] : [TOO_MANY]),
+    ...(listing.hasUnnamed ? [NOT_UTF8] : []),
   ]);
   if (made.length > MAX_LISTED_CHANGES) gaps.add(`a command created ${made.length} files`);
   const all = [...earlier, ...(made.length > MAX_LISTED_CHANGES ? [] : made)];
@@ -155,6 +156,7 @@ async function compareTree(
   const changed = await changedEntries(tree, since, isNew);
   const gaps = index && untracked ? [] : ["Git did not answer after a command"];
   if (changed.length > MAX_LISTED_CHANGES) gaps.push(`a command changed ${changed.length} files`);
+  if (untracked?.hasUnnamed) gaps.push(NOT_UTF8);
   const known = new Set(tree.repositories);
   if (repositoriesIn(tree, index, untracked).some((one) => !known.has(one)))
     gaps.push("a command created a Git repository");

@@ -17,7 +17,7 @@ import {
   unknown,
 } from "../system/file-state.ts";
 import { restoreTree, SLOW, type StoredTree, type TreeSnapshot, takeTrees } from "./tree-snapshot.ts";
-import { findOutside, listFiles, MAX_LISTED_FILES, type Outside } from "./untracked-directories.ts";
+import { findOutside, listFiles, MAX_LISTED_FILES, NOT_UTF8, type Outside } from "./untracked-directories.ts";
 import { type Candidate, candidatesAt, type ReadIndex, type Scope } from "./work-tree.ts";
 
 /** Maximum total size of the files that are read before one command (bytes). */
@@ -152,10 +152,10 @@ async function lookOutside(
   outside: Outside,
   begun: AbortSignal,
 ): Promise<{ found: Candidate[]; gaps: string[] }> {
-  const { paths, isComplete } = await listFiles(outside, () => begun.aborted);
+  const { paths, isComplete, hasUnnamed } = await listFiles(outside, () => begun.aborted);
   const found = await candidatesAt(paths, () => begun.aborted);
   const gaps = begun.aborted ? [SLOW] : isComplete ? [] : [TOO_MANY];
-  return { found, gaps };
+  return { found, gaps: hasUnnamed ? [...gaps, NOT_UTF8] : gaps };
 }
 
 function bySize(candidates: readonly Candidate[]): Candidate[] {

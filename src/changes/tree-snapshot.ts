@@ -4,6 +4,7 @@
  */
 import { realPath } from "../system/file-state.ts";
 import type { GitIndex, IndexEntry } from "./git-index.ts";
+import { NOT_UTF8 } from "./untracked-directories.ts";
 import {
   areReal,
   type Candidate,
@@ -126,7 +127,11 @@ async function lookAtTree(
   return {
     tree: { ...tree, index, entries, looked, modes, repositories: repositoriesIn(tree, index, untracked) },
     differing: await unlinked([...differing, ...found]),
-    gaps: [...(untracked ? [] : ["Git did not list the untracked files"]), ...(isWhole ? [] : [SLOW])],
+    gaps: [
+      ...(untracked ? [] : ["Git did not list the untracked files"]),
+      ...(untracked?.hasUnnamed ? [NOT_UTF8] : []),
+      ...(isWhole ? [] : [SLOW]),
+    ],
   };
 }
 

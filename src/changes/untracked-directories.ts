@@ -16,10 +16,16 @@ export interface Outside {
   readonly except: readonly string[];
 }
 
+/** Reason why changes may be missing: a string cannot represent the name of a file. */
+export const NOT_UTF8 = "there are files whose names are not valid UTF-8";
+
 export interface Listing {
   /** Absolute paths of regular files and links. Files of parent directories come first. */
   readonly paths: readonly string[];
+  /** False if there are more files than the limit. */
   readonly isComplete: boolean;
+  /** True if the names of some files are not valid UTF-8. These files are left out. */
+  readonly hasUnnamed: boolean;
 }
 
 /** Finds open directories outside Git work trees. @param tops top directories of the work trees */
@@ -42,24 +48,25 @@ export async function listFiles(
   const paths: string[] = [];
   const yieldIfDue = createYielder();
   const queue = [...directories];
+  let hasUnnamed = false;
   for (const directory of queue) {
     await yieldIfDue();
     for (const entry of await readDirectory(directory)) {
-      if (isOver() || paths.length === MAX_LISTED_FILES) return { paths, isComplete: false };
+      if (entry.name.includes("\uFFFD")) {
+        hasUnnamed = true;
+        continue;
+      }
+      if (isOver() || paths.length === MAX_LISTED_FILES) return { paths, isComplete: false, hasUnnamed };
       const path = join(directory, entry.name);
       if (entry.isFile() || entry.isSymbolicLink()) paths.push(path);
       else if (entry.isDirectory() && entry.name !== ".git" && !except.includes(path)) queue.push(path);
     }
   }
-  return { paths, isComplete: true };
+  return { paths, isComplete: true, hasUnnamed };
 }
 
-/**
- * Reads a directory. Sorts the names, so that a limit always omits the same files. Leaves out names that are not valid
- * UTF-8, because a string cannot represent them.
- */
+/** Reads a directory. Sorts the names, so that a limit always omits the same files. */
 async function readDirectory(directory: string): Promise<Dirent[]> {
   const entries = await readdir(directory, { withFileTypes: true }).catch((): Dirent[] => []);
-  const named = entries.filter(({ name }) => !name.includes("\uFFFD"));
-  return named.sort((a, b) => (a.name < b.name ? -1 : 1));
+  return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -106,24 +106,26 @@ async function readIndex(path: string, idLength: number): Promise<IndexEntry[] |
   }
 }
 
-/** Untracked files that Git does not ignore, relative to the work tree. File names that are not UTF-8 are left out. */
+/** Untracked files that Git does not ignore, relative to the work tree. */
 export interface Untracked {
   readonly files: readonly string[];
   /** Directories of other repositories inside the work tree. */
   readonly repositories: readonly string[];
+  /** True if the names of some files are not valid UTF-8. These files are left out. */
+  readonly hasUnnamed: boolean;
 }
 
 /** Lists the untracked files of a work tree. @returns undefined if Git does not answer in time */
 export async function untrackedFiles({ top }: WorkTree, timeout: number): Promise<Untracked | undefined> {
   const output = await openGit(top, timeout)(["ls-files", "--others", "--exclude-standard", "-z"]);
   if (!output) return undefined;
-  const names = String(output)
-    .split("\0")
-    .filter((name) => name !== "" && !name.includes("\uFFFD"));
+  const all = String(output).split("\0").filter(Boolean);
+  const names = all.filter((name) => !name.includes("\uFFFD"));
   const isRepository = (name: string) => name.endsWith("/");
   return {
     files: names.filter((name) => !isRepository(name)),
     repositories: names.filter(isRepository).map((name) => name.slice(0, -1)),
+    hasUnnamed: names.length < all.length,
   };
 }
 

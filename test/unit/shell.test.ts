@@ -180,6 +180,24 @@ t.test("a directory with too many files is reported in one sentence", async (t) 
   ]);
 });
 
+for (const isGit of [true, false])
+  t.test(
+    `${isGit ? "in" : "outside"} a work tree, a file name that is not UTF-8 is reported in one sentence`,
+    async (t) => {
+      const host = new ChangesHost(t);
+      if (isGit) sh(host, "git init -q");
+      const path = Buffer.concat([Buffer.from(host.path("caf")), Buffer.from([0xe9])]);
+      host.write("a.txt", "one\n");
+      await run(host, "printf two >> a.txt; printf x > \"$(printf 'caf\\351')\"");
+      await host.tell({ kind: "turn_ended" });
+      t.ok(existsSync(path));
+      t.strictSame([...host.shown.keys()], [host.path("a.txt")]);
+      t.strictSame(host.messages(), [
+        "Some changes by gemini may be missing from :GeminiChanges: there are files whose names are not valid UTF-8.",
+      ]);
+    },
+  );
+
 /** Number of files that the command moves. */
 const MANY = 600;
 
