@@ -115,9 +115,15 @@ export interface Untracked {
   readonly hasUnnamed: boolean;
 }
 
-/** Lists the untracked files of a work tree. @returns undefined if Git does not answer in time */
+/**
+ * Lists the untracked files of a work tree. On a case-sensitive disk, overrides core.ignoreCase: with this setting, Git
+ * would leave out an untracked A.txt beside a tracked a.txt.
+ * @returns undefined if Git does not answer in time
+ */
 export async function untrackedFiles({ top }: WorkTree, timeout: number): Promise<Untracked | undefined> {
-  const output = await openGit(top, timeout)(["ls-files", "--others", "--exclude-standard", "-z"]);
+  const settings = (await isCaseSensitive(top)) ? ["-c", "core.ignoreCase=false"] : [];
+  const list = ["ls-files", "--others", "--exclude-standard", "-z"];
+  const output = await openGit(top, timeout)([...settings, ...list]);
   if (!output) return undefined;
   const all = String(output).split("\0").filter(Boolean);
   const names = all.filter((name) => !name.includes("\uFFFD"));
@@ -127,6 +133,12 @@ export async function untrackedFiles({ top }: WorkTree, timeout: number): Promis
     repositories: names.filter(isRepository).map((name) => name.slice(0, -1)),
     hasUnnamed: names.length < all.length,
   };
+}
+
+/** Returns true if the disk of a work tree is known to distinguish uppercase and lowercase letters. */
+async function isCaseSensitive(top: string): Promise<boolean> {
+  const [lowercase, uppercase] = await candidatesAt([join(top, ".git"), join(top, ".GIT")]);
+  return lowercase?.found !== undefined && uppercase?.found === undefined;
 }
 
 /** Returns whether a directory is the top of a work tree. */

@@ -227,6 +227,19 @@ t.test("an open directory of another repository is compared without its ignored 
   t.equal(sh(host, `cat ${other}/a.txt`), "one\n");
 });
 
+t.test("names that differ only in letter case are listed, also with core.ignoreCase", async (t) => {
+  const host = await start(t);
+  sh(host, "git config core.ignoreCase true; echo one > A.txt");
+  await delay(50);
+  await run(host, "echo two >> A.txt; echo one > B.txt");
+  t.strictSame(listed(host), ["A.txt modified +1 -0", "B.txt added +1 -0"]);
+  await undoAll(host);
+  t.equal(String(host.read("A.txt")), "one\n");
+  t.notOk(existsSync(host.path("B.txt")));
+  t.equal(String(host.read("a.txt")), "a.txt\none\r\n");
+  t.strictSame(host.messages(), []);
+});
+
 t.test("links, folders and repositories are not listed as files", async (t) => {
   const host = await start(t);
   await run(
