@@ -224,7 +224,7 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
 
   const resumed = resume();
 
-  /** Adopts changes of files in these directories from Neovim instances that have ended. */
+  /** Takes over the unreviewed changes of earlier Neovim instances in these directories, and tells the user. */
   async function takeLeft(open: readonly string[], noteCount: number): Promise<void> {
     const roots = await Promise.all(open.map(realPath));
     const isWanted = (path: string) => !files.get(path) && roots.some((root) => isBelow(path, root));

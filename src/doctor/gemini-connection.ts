@@ -71,7 +71,7 @@ function checkChoice(
   else if (choice)
     findings.error(
       `The CLI chooses another editor: ${describeEditor(choice)}`,
-      "start the CLI with :Gemini, or run the lines of :GeminiEnv in its shell first",
+      "start the CLI with :Gemini, or run the lines of :GeminiEnv in the CLI's shell first",
     );
   const own = announcedEditors(platform.temporaryDirectory(env)).find((editor) => editor.port === port);
   if (own && own.pid !== idePid)

@@ -94,7 +94,7 @@ export function isFile(path: string): boolean {
 }
 
 /**
- * Checks whether the CLI considers the right process its editor.
+ * Checks which process the CLI takes for its editor.
  * @param announced the process id in the name of the discovery file
  */
 function checkProcess(

@@ -203,7 +203,7 @@ t.test("the next Neovim finds the tmux pane of the previous Neovim", async (t) =
   t.same(await terminalNames(after), ["my tests"]);
   t.match(
     await after.messages(),
-    /The CLI in my tests was started by an earlier Neovim\. To connect it to this one, type \/ide enable there/,
+    /The CLI in my tests was started by an earlier Neovim\. To connect the CLI to this Neovim, type \/ide enable there/,
   );
   await after.command("Gemini");
   t.equal((await after.messages()).match(/earlier/g)?.length, 1, "said once");

@@ -46,7 +46,7 @@ local function rivals(editors)
       editors.count,
       editors.isOwn and "this Neovim" or ("process %d"):format(editors.pid)
     ),
-    "To connect a CLI to this Neovim, first run the lines of :GeminiEnv in its shell.",
+    "To connect a CLI to this Neovim, first run the lines of :GeminiEnv in the CLI's shell.",
   }
 end
 

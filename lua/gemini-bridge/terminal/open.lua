@@ -135,11 +135,9 @@ local function take_over()
         pane = view.pane,
         pid = view.pid,
       })
-      notify(
-        ("The CLI in %s was started by an earlier Neovim. To connect it to this one, type /ide enable there."):format(
-          name
-        )
-      )
+      local text =
+        "The CLI in %s was started by an earlier Neovim. To connect the CLI to this Neovim, type /ide enable there."
+      notify(text:format(name))
     end
   end
 end
