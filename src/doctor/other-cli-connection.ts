@@ -106,6 +106,7 @@ function checkProcess(
   const { byProcess, name } = profile;
   if (!byProcess || idePid === undefined) return;
   const needs = Object.entries(byProcess);
+  const variables = needs.map(([key, value]) => `${key}=${value}`).join(" ");
   const hasVariables =
     env[`${profile.env}SERVER_PORT`] === String(port) && needs.every(([key, value]) => env[key] === value);
   if (idePid === announced)
@@ -114,7 +115,6 @@ function checkProcess(
   else
     findings.error(
       `The CLI takes process ${idePid} for its editor, but the discovery file of this Neovim names process ${announced}`,
-      `start the CLI with :Gemini cli=${name}, or from a shell in :terminal; elsewhere, first run the lines of :GeminiEnv and ` +
-        needs.map(([key, value]) => `${key}=${value}`).join(" "),
+      `start the CLI with :Gemini cli=${name}, or from a shell in :terminal; in another shell, first run the lines of :GeminiEnv and export ${variables}`,
     );
 }
