@@ -257,8 +257,8 @@ export interface Level {
 
 /**
  * Whether a file is excluded. Checks each folder of the path, and the file itself, against the rules of all levels. The
- * innermost level with a verdict decides. Unlike in git, an inner level cannot include a folder that an outer level
- * excludes.
+ * innermost level with a verdict decides. There is one exception, unlike in git: if an outer level excludes a folder,
+ * an inner level cannot include files of this folder.
  * @param levels rules of folders, the outermost folder first
  * @param path absolute path below the folders of all levels
  * @returns undefined if rules cannot be applied

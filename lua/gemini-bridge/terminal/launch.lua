@@ -96,8 +96,8 @@ local SHELL = { "sh", "-c", '"$@"; exit $?', "sh" }
 --- Providers that run the program as a descendant of Neovim, so that a CLI can find Neovim among its ancestors.
 local OWN_PROVIDERS = { "native", "snacks" }
 
---- Inserts arguments directly after the program, so that later arguments of the user take precedence. Leaves out
---- options that the user has passed.
+--- Inserts arguments directly after the program, so that later arguments of the user take precedence. Does not
+--- insert an option that the user has passed.
 ---@param spec gemini_bridge.TerminalSpec
 ---@param arguments string[]
 local function add_arguments(spec, arguments)
