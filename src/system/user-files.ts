@@ -3,8 +3,19 @@
  * the file's metadata. If anything fails, leaves the file unchanged.
  */
 import { constants, type Stats } from "node:fs";
-import { access, type FileHandle, link, lstat, mkdir, open, rename, rm, rmdir } from "node:fs/promises";
-import { dirname } from "node:path";
+import {
+  access,
+  type FileHandle,
+  link,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  rename,
+  rm,
+  rmdir,
+} from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { Refusal } from "../base/refusal.ts";
 import { disk } from "./disk.ts";
 import { codeOf } from "./error-code.ts";
@@ -132,10 +143,20 @@ async function create(
   });
 }
 
+/** Removes a directory that contains no files. Also removes its empty subdirectories. */
 async function removeDirectory(path: string): Promise<void> {
-  await rmdir(path).catch(() => {
+  const isEmpty = (await readdir(path, { withFileTypes: true, recursive: true })).every((entry) =>
+    entry.isDirectory(),
+  );
+  if (!isEmpty)
     throw new Refusal(`${path} was not written, because it is now a directory that contains files`);
-  });
+  await removeEmpty(path);
+}
+
+/** Removes a directory and its subdirectories. Fails if another program has created a file there meanwhile. */
+async function removeEmpty(directory: string): Promise<void> {
+  for (const name of await readdir(directory)) await removeEmpty(join(directory, name));
+  await rmdir(directory);
 }
 
 /**

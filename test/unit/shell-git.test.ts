@@ -125,7 +125,10 @@ t.test("replacing a file by a folder, or a folder by a file, is undone", async (
   sh(host, "mkdir dir; echo deep > dir/deep.txt; git add dir; git commit -qm dir");
   await delay(50);
   const files = sh(host, "cat a.txt dir/deep.txt");
-  await run(host, "rm -r dir a.txt; echo theirs > dir; mkdir a.txt; echo theirs > a.txt/new.txt");
+  await run(
+    host,
+    "rm -r dir a.txt; echo theirs > dir; mkdir -p a.txt/deep/empty; echo theirs > a.txt/deep/new.txt",
+  );
   t.equal(listed(host).length, 4);
   const paths = [...host.shown.keys()];
   await host.changes.handlers.changes_undo({ files: paths.map((path) => ({ path })), unsaved: [] });
