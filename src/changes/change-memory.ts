@@ -8,6 +8,7 @@ import type { Log } from "../base/log.ts";
 import type { Agent } from "../contract/hooks.ts";
 import { createFiles, type SharingSnapshot } from "../sharing/files.ts";
 import { machineName } from "../system/container.ts";
+import { HIDDEN } from "../system/file-state.ts";
 import type { Turn } from "./agent-turns.ts";
 import {
   type CommandMemory,
@@ -136,6 +137,8 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
 
   return {
     save(change) {
+      // Ignore files in an unreadable folder are unknown. The stored record describes the last state that was seen.
+      if (change.version === HIDDEN) return;
       if (!mayKeep(change.path)) return journal.remove(change.path);
       const { lines, hunks, lastId } = change.text;
       const joined = hunks.map((hunk) => ({ ...hunk, old: hunk.old.join("") }));

@@ -169,6 +169,7 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
     known: () => [...files.values()],
     set(change, cause = {}) {
       const before = files.get(change.path);
+      if (before === change) return;
       if (cause.agent) options.agentWrote(change.path, cause.agent);
       put(change);
       memory.save(change);

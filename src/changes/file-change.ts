@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { ShownChange } from "../contract/changes.ts";
-import type { FileState, Metadata } from "../system/file-state.ts";
+import { type FileState, HIDDEN, type Metadata } from "../system/file-state.ts";
 import { withoutRename } from "../system/file-version.ts";
 import {
   editedByAgent,
@@ -89,16 +89,18 @@ export function beginChange(path: string, found: FileState, author: Author): Fil
 }
 
 /**
- * Updates a change record from the state on disk.
+ * Updates a change record from the state on disk. Returns the same record while the folder of the file cannot be read,
+ * unless an agent has made the folder unreadable.
  * @param author the agent that has written the file; undefined for the user
  */
 export function follow(change: FileChange, found: FileState, author?: Author): FileChange {
+  if (found.version === HIDDEN && !author) return change;
   return author ? wroteByAgent(change, found, author) : wroteByUser(change, found);
 }
 
 function wroteByAgent(change: FileChange, found: FileState, author: Author): FileChange {
   const { version } = found;
-  const exists = found.kind !== "absent";
+  const exists = version === HIDDEN ? change.exists : found.kind !== "absent";
   const touched = change.touched || version !== change.version;
   const { metadata: lastMetadata = change.lastMetadata } = found;
   const earlier = earlierAuthors(change, author);
@@ -124,8 +126,10 @@ function wroteByUser(change: FileChange, found: FileState): FileChange {
   if (found.kind === "unknown")
     return { ...change, exists, version, opaque: { reason: found.reason, by: "user" } };
   // The file was unreadable for a moment. Its text is still the same.
-  if (change.opaque && exists && found.text === textOf(change))
+  if (change.opaque && (found.kind === "known" ? found.text : undefined) === textOf(change))
     return { ...change, version, opaque: undefined };
+  // The agent's command that hid the file may have changed the file before, and the user may have changed it since.
+  if (change.version === HIDDEN) return { ...forgotten(change, NOT_KNOWN), exists, version, touched: true };
   // The agent's text was unreadable until now. If only the permissions have changed meanwhile, the agent is still the
   // author.
   const isSameText = withoutRename(version) === withoutRename(change.version);

@@ -48,6 +48,9 @@ export type FileState = Content & {
   readonly since?: number | undefined;
 };
 
+/** Version of a file whose folder cannot be read. Nothing is known about the file then. */
+export const HIDDEN = "EACCES";
+
 export const ABSENT: FileState = { kind: "absent", version: "ENOENT" };
 
 /** Whether a system error means that the file does not exist. */
@@ -56,6 +59,7 @@ export function isAbsent(code: string): boolean {
 }
 
 export const TOO_LONG = "the file is too long";
+export const HIDDEN_FOLDER = "its folder cannot be read";
 export const NOT_REGULAR = "it is not a regular file that can be read";
 const UNSTABLE = "it was being written while it was read";
 
@@ -148,7 +152,7 @@ function unreadable(path: string, code: string): FileState {
   try {
     return unknown(NOT_REGULAR, versionOf(lstatSync(path)));
   } catch {
-    return unknown(NOT_REGULAR, code);
+    return unknown(code === HIDDEN ? HIDDEN_FOLDER : NOT_REGULAR, code);
   }
 }
 
@@ -181,6 +185,7 @@ export async function readStableState(path: string): Promise<FileState> {
   const start = Date.now();
   for (let waits = 0; ; waits += 1) {
     const found = await readState(path);
+    if (found.version === HIDDEN) return found;
     const age = Date.now() - (found.since ?? start);
     const isEmpty = found.kind === "known" && found.text === "";
     // If the age is -1 ms or less, the time comes from another machine whose clock is ahead, and the file counts as

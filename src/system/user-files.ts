@@ -21,6 +21,8 @@ import { disk } from "./disk.ts";
 import { codeOf } from "./error-code.ts";
 import {
   type FileState,
+  HIDDEN,
+  HIDDEN_FOLDER,
   isBelowLink,
   MAX_FILE_BYTES,
   type Metadata,
@@ -88,6 +90,7 @@ async function check(path: string, expected: FileState): Promise<FileState> {
     expected.kind === "known"
       ? found.kind === "known" && found.text === expected.text
       : found.kind === expected.kind && (found.kind === "absent" || found.version === expected.version);
+  if (found.version === HIDDEN) throw new Refusal(`${path} was not changed, because ${HIDDEN_FOLDER}`);
   if (!isSame) throw changed(path);
   return found;
 }
