@@ -90,7 +90,7 @@ export function createServices(options: ServicesOptions): Services {
       /** Tells the user why Neovim cannot open a review. */
       refused(filePath, reason) {
         const cli = clients.labelOf(client.info.credential);
-        const text = `Neovim cannot show a change of ${cli} to ${basename(filePath)} (${reason}). Answer in the terminal of the CLI.`;
+        const text = `Neovim cannot show the edit of ${basename(filePath)} by ${cli} (${reason}). Answer in the terminal of the CLI.`;
         bridge.tell("message", { level: "warn", text });
       },
     }),

@@ -68,7 +68,7 @@ export function checkMode(findings: Findings, sources: ModeSources): void {
   const { name, from } = findMode(sources);
   const gate = sources.gates?.find(({ cli }) => cli === sources.profile.name);
   if (name === "default" || name === "manual")
-    findings.ok("The CLI asks before it writes a file, which opens a diff");
+    findings.ok("The CLI asks before it writes a file, and the question opens a diff");
   else if (name === "plan")
     findings.warn(
       `The CLI writes nothing in plan mode, so that no diff opens (${from})`,

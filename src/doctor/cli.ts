@@ -29,7 +29,7 @@ export function checkCli(findings: Findings, subject: Subject, bridge: Bridge | 
   else findings.info("This CLI opens no reviews: it gets the active file, the selection and the tools");
   if (profile.dropsEdits)
     findings.info(
-      "If you answer Yes in the terminal of the CLI, your edits of the proposal come back as a new review",
+      "If you answer Yes in the terminal of the CLI, it writes the proposal without your edits, and Neovim opens your edits as a new review",
     );
 }
 
@@ -41,7 +41,11 @@ function checkFiles(findings: Findings, files: readonly SettingsFile[]): void {
         `${path} ${problem}`,
         "move the file to a place that only root can write to, or remove it",
       );
-    else findings.error(`${path} ${problem}`, "correct that file: with it, the CLI does not start");
+    else
+      findings.error(
+        `${path} ${problem}`,
+        "correct that file: the CLI does not start while the file has this error",
+      );
   }
 }
 
@@ -60,7 +64,7 @@ function checkIdeMode(
     );
   else if (defaults && bridge && bridge.state !== "running")
     findings.info(
-      "IDE mode is off (default). While the bridge runs, IDE mode may be on in Neovim's terminals",
+      "IDE mode is off (default). The plugin turns it on in Neovim's terminals only while the bridge runs",
     );
   else {
     if (name === "gemini" && bridge?.connection !== undefined)

@@ -107,7 +107,7 @@ function checkNetwork(findings: Findings, { env }: Searcher): void {
     else
       findings.error(
         "The CLI runs in a container, and connects to host.docker.internal instead of 127.0.0.1",
-        "start the CLI with :Gemini, or with REMOTE_CONTAINERS=true (releases up to 0.30: outside of the container)",
+        "start the CLI with :Gemini, or set REMOTE_CONTAINERS=true; Gemini CLI up to 0.30 must run outside of the container",
       );
   }
   for (const name of PROXIES.filter((proxy) => env[proxy]))

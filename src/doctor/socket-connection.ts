@@ -56,7 +56,7 @@ export function checkSocket(
     findings.ok(`The CLI connects without a question, because ${variable} names the port`);
   else
     findings.info(
-      `The CLI connects when you type \`/ide\` in it, because ${variable} does not name the port`,
+      `The CLI connects only after you type \`/ide\` in it, because ${variable} does not name the port`,
     );
   const path = statePath(profile, env);
   if (readJson(path, State)?.diffTool === "terminal")

@@ -59,7 +59,7 @@ t.test("a cancelled call closes its review and keeps the user's edits", async (t
   client.send({ method: "notifications/cancelled", params: { requestId: "cancelled" } });
   await nvim.waitFor("#require('gemini-bridge').diffs() == 0", "the end of the review");
   const messages = await nvim.messages();
-  t.match(messages, /Claude Code has cancelled its edit, so that the review of a\.txt was closed/);
+  t.match(messages, /Claude Code has cancelled its edit\. The review of a\.txt was closed/);
   t.match(messages, /Open your edits with/);
   const next = client.openDiff(path, "2\n", "tab");
   await nvim.waitFor(`${SHOWN} == 'a.txt 2'`, "the next review");

@@ -174,7 +174,7 @@ t.test("a path that cannot be reviewed is refused, so that the CLI asks in its t
   const client = await SocketClient.connect(t, lockOf(bridge));
   t.match(await client.openDiff(bridge.nvim.dirs.workspace, "x"), ["error", /is a directory/]);
   const warning =
-    `Neovim cannot show a change of Claude Code to workspace (${bridge.nvim.dirs.workspace} is a directory). ` +
+    `Neovim cannot show the edit of workspace by Claude Code (${bridge.nvim.dirs.workspace} is a directory). ` +
     "Answer in the terminal of the CLI.";
   await bridge.nvim.waitFor(async () => (await bridge.nvim.messages()).includes(warning), "the warning");
   t.match(await client.openDiff("a.txt", "x"), ["error", /must be absolute/]);

@@ -201,7 +201,7 @@ t.test("when a CLI disconnects, only its reviews close", async (t) => {
   await reviewer.close(gone, "disconnected");
   await reviewer.outcomes();
   t.same(await nvim.lua(SHOWN), ["b.txt"]);
-  t.match(await nvim.messages(), /Gemini CLI has disconnected, so that the review of a\.txt was closed/);
+  t.match(await nvim.messages(), /Gemini CLI has disconnected\. The review of a\.txt was closed/);
 });
 
 t.test("openDiff succeeds while no window can be opened, and the review is shown later", async (t) => {

@@ -49,7 +49,7 @@ t.test("messages about reviews name the CLI", async (t) => {
   await nvim.command("GeminiAccept");
   t.match(
     await nvim.messages(),
-    /Qwen Code proposes a change[\s\S]*Qwen Code has disconnected, so that the review of a\.txt was closed/,
+    /Qwen Code proposes a change[\s\S]*Qwen Code has disconnected\. The review of a\.txt was closed/,
   );
   t.match(await nvim.messages(), /Qwen Code cannot receive an empty text/);
   await nvim.lua(`require('gemini-bridge').reject()

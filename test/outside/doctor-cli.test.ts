@@ -48,7 +48,7 @@ t.test(
     t.match(running, new RegExp(`OK process ${pid}: .*, connected to this Neovim`));
     t.match(report, /OK Gemini CLI 0\.\d+\.\d+/, "its release is found from its command line");
     t.match(report, /OK The CLI is connected to this Neovim/);
-    t.match(report, /OK The CLI asks before it writes a file, which opens a diff/);
+    t.match(report, /OK The CLI asks before it writes a file, and the question opens a diff/);
     t.notMatch(report, /ERROR|WARNING/);
 
     model.say(...writing(nvim.path("a.txt"), "two\n"));

@@ -126,7 +126,7 @@ t.test("a cancelled call of a tool closes its review", async (t) => {
   t.notMatch((await first.ended).body, "jsonrpc");
   await waitForReviews(bridge, 0);
   await nvim.waitFor(async () => (await windows()) === before, "the windows and buffers as before");
-  t.match(await nvim.messages(), /has cancelled its edit, so that the review of greet\.js was closed/);
+  t.match(await nvim.messages(), /has cancelled its edit\. The review of greet\.js was closed/);
   t.equal(onDisk("greet.js"), FILES["greet.js"]);
 
   const replaced = begin("format", format);

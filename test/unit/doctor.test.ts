@@ -136,7 +136,7 @@ function inMode({ cli = "gemini", words = [], settings = {}, screen, gate }: Cas
   return `${item?.level}: ${item?.text}${item?.advice ? ` -> ${item.advice}` : ""}`;
 }
 
-const ASKS = "ok: The CLI asks before it writes a file, which opens a diff";
+const ASKS = "ok: The CLI asks before it writes a file, and the question opens a diff";
 const rule = "─".repeat(40);
 
 for (const [name, found, expected] of [

@@ -27,7 +27,7 @@ local function write(prompts)
   local problem = private_file.write(path(), vim.json.encode(prompts))
   if problem then
     require("gemini-bridge.notify")(
-      "The prompt was not saved, so that :GeminiPrompt! cannot restore it: " .. problem,
+      "The prompt was not saved, and :GeminiPrompt! cannot restore it: " .. problem,
       "warn"
     )
   end

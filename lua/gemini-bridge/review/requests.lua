@@ -86,8 +86,8 @@ end
 
 --- Messages for reviews that end without a decision, by reason.
 local TEXTS = {
-  cancelled = "%s has cancelled its edit, so that the review of %s was closed.",
-  disconnected = "%s has disconnected, so that the review of %s was closed.",
+  cancelled = "%s has cancelled its edit. The review of %s was closed.",
+  disconnected = "%s has disconnected. The review of %s was closed.",
 }
 
 --- Closes a review without a decision of the user.
