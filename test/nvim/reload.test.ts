@@ -70,6 +70,21 @@ t.test(
   },
 );
 
+t.test("after a reload of an empty file, the cursors of all windows are where they were", async (t) => {
+  const { nvim, lines, write } = await start(t, "");
+  await nvim.command("split");
+  const cursors =
+    "return vim.tbl_map(vim.api.nvim_win_get_cursor, vim.fn.win_findbuf(vim.fn.bufnr('a.txt')))";
+  for (const text of ["one\ntwo\n", "", "three\nfour\n"]) {
+    await write(text);
+    t.same(await lines(), text === "" ? [""] : text.trimEnd().split("\n"));
+    t.same(await nvim.lua(cursors), [
+      [1, 0],
+      [1, 0],
+    ]);
+  }
+});
+
 t.test("after a reload, Neovim neither asks nor warns about the file", async (t) => {
   const { nvim, path, write } = await start(t, "one\n", "vim.o.autoread = false");
   await write("one\ntwo\n");

@@ -54,11 +54,22 @@ local function compare(old, new)
   return changes <= MAX_CHANGES and edits or { { math.min(1, #old), #old, 1, #new } }
 end
 
+--- Returns the windows of a buffer whose cursor is in an empty line.
+---@param buf integer
+---@return integer[]
+local function windows_in_empty_line(buf)
+  return vim.tbl_filter(function(win)
+    local row = vim.api.nvim_win_get_cursor(win)[1]
+    return lines(buf, row - 1, row)[1] == ""
+  end, vim.fn.win_findbuf(buf))
+end
+
 --- Replaces the text of `buf` with the text of `other`. The changes belong to the current undo step.
 ---@param buf integer
 ---@param other integer Buffer with the new text.
 ---@return boolean changed
 return function(buf, other)
+  local at_start = windows_in_empty_line(buf)
   local count, new_count = vim.api.nvim_buf_line_count(buf), vim.api.nvim_buf_line_count(other)
   local head = count_same(buf, other, math.min(count, new_count), false)
   local tail = count_same(buf, other, math.min(count, new_count) - head, true)
@@ -79,6 +90,13 @@ return function(buf, other)
     end
     for i = kept - 1, 0, -1 do
       vim.api.nvim_buf_set_text(buf, row + i, 0, row + i, #old[from + i], { new[to + i] })
+    end
+  end
+  -- Neovim moves a cursor in an empty line behind the text that is inserted there.
+  for _, win in ipairs(at_start) do
+    local row, column = unpack(vim.api.nvim_win_get_cursor(win))
+    if column > 0 then
+      vim.api.nvim_win_set_cursor(win, { row, 0 })
     end
   end
   return #old > 0 or #new > 0
