@@ -82,7 +82,7 @@ export function checkMode(findings: Findings, sources: ModeSources): void {
     findings.warn(
       `The CLI writes without asking in mode ${name}, so that no diff opens (${from})`,
       gate?.isOn
-        ? ":GeminiGate is on, but does not make this CLI ask; run :GeminiGate on to see the reason"
+        ? ":GeminiGate is on, but does not make this CLI ask; the command :GeminiGate on shows the reason"
         : adviceFor(name, sources, gate),
     );
 }

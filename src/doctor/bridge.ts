@@ -120,7 +120,7 @@ function checkFile(findings: Findings, file: AnnouncedEditor, bridge: Bridge, wa
   else
     findings.warn(
       `The discovery file names process ${pid}, but a CLI in :terminal expects process ${wanted}`,
-      "use a Gemini CLI newer than 0.30, which also finds this Neovim if it runs in the workspace",
+      "use a Gemini CLI newer than 0.30 and start the CLI in the workspace; such a CLI does not need the process",
     );
 }
 

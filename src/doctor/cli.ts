@@ -29,7 +29,7 @@ export function checkCli(findings: Findings, subject: Subject, bridge: Bridge | 
   else findings.info("This CLI opens no reviews: it gets the active file, the selection and the tools");
   if (profile.dropsEdits)
     findings.info(
-      "If you answer Yes in the terminal of the CLI, it writes the proposal without your edits, and Neovim opens your edits as a new review",
+      "If you edit a proposal in Neovim, but answer Yes in the terminal of the CLI, the CLI writes its own text. Neovim then opens a new review with your edits",
     );
 }
 

@@ -93,7 +93,7 @@ t.test("the doctor asks to restart a CLI that was started too early", async (t) 
   await startBridge(nvim);
   t.match(
     (await examine(nvim, client.pid))["Gemini CLI"],
-    /WARNING The CLI is not connected to this Neovim -> restart the CLI, which was started before the bridge;/,
+    /WARNING The CLI is not connected to this Neovim -> restart the CLI, because it was started before the bridge;/,
   );
 });
 
