@@ -77,12 +77,25 @@ t.test("after a reload of an empty file, the cursors of all windows are where th
     "return vim.tbl_map(vim.api.nvim_win_get_cursor, vim.fn.win_findbuf(vim.fn.bufnr('a.txt')))";
   for (const text of ["one\ntwo\n", "", "three\nfour\n"]) {
     await write(text);
-    t.same(await lines(), text === "" ? [""] : text.trimEnd().split("\n"));
+    const wanted = text === "" ? [""] : text.trimEnd().split("\n");
+    await nvim.waitFor(async () => `${await lines()}` === `${wanted}`, "the new text");
     t.same(await nvim.lua(cursors), [
       [1, 0],
       [1, 0],
     ]);
   }
+});
+
+t.test("the cursor stays if a program empties a file before it writes the new text", async (t) => {
+  const { nvim, lines, write } = await start(t, "one\ntwo\nthree\n");
+  await nvim.input("G");
+  await write("");
+  await write("ONE\ntwo\nthree\n");
+  t.same(await lines(), ["ONE", "two", "three"]);
+  t.same(await nvim.lua("return vim.api.nvim_win_get_cursor(0)"), [3, 0]);
+  await write("");
+  await nvim.waitFor(async () => `${await lines()}` === "", "a file that stays empty");
+  t.equal(await nvim.lua("return vim.bo.modified"), false);
 });
 
 t.test("after a reload, Neovim neither asks nor warns about the file", async (t) => {

@@ -10,6 +10,8 @@ local M = {}
 
 --- Time limit for a CLI to write a file after the user has accepted its proposal (ms).
 local WRITE_TIMEOUT_MS = 10000
+--- Time that a program gets to write a file after emptying it (ms).
+local REFILL_TIMEOUT_MS = 100
 --- Maximum number of reloads in a row, for a file that never stops changing.
 local MAX_READS = 3
 
@@ -182,6 +184,16 @@ function M.now(buf)
   end
 end
 
+--- Returns true if a file is empty and its buffer is not.
+---@param buf integer
+---@param name string
+---@return boolean
+local function was_emptied(buf, name)
+  local stat = vim.uv.fs_stat(name)
+  local text = vim.api.nvim_buf_get_lines(buf, 0, 2, false)
+  return stat ~= nil and stat.size == 0 and (#text > 1 or text[1] ~= "")
+end
+
 --- Marks a buffer as saved after the Node host has written the text of the buffer to the file.
 ---@param buf integer
 ---@param tick integer 'changedtick' of the written text. Later edits stay unsaved.
@@ -202,7 +214,15 @@ function M.written(params)
     if not buf then
       return
     end
-    M.now(buf)
+    -- Many programs empty a file just before they write the new text. Reading the empty file would move the cursor to
+    -- line 1.
+    if was_emptied(buf, params.path) then
+      scheduler.after(REFILL_TIMEOUT_MS, function()
+        M.now(buf)
+      end)
+    else
+      M.now(buf)
+    end
     if vim.bo[buf].modified and versions[buf] ~= path.version(params.path) and not told[buf] then
       told[buf] = true
       local text =
