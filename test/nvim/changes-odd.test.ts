@@ -106,7 +106,9 @@ t.test("changes of two agents in one file are undone, and the user's edits in it
   await other.starts("a.txt");
   writeFileSync(nvim.path("a.txt"), "1\ntwo\n3\n");
   await agent.ended("a.txt");
-  await nvim.command("GeminiUndo a.txt").catch(() => {});
+  await lists(t, "a.txt modified +1 -1 1");
+  await nvim.command("GeminiUndo a.txt");
+  await says(/is changing/);
   writeFileSync(nvim.path("a.txt"), "1\ntwo\n3\nfour\n");
   await other.ended("a.txt");
   await lists(t, "a.txt modified +2 -1 2");

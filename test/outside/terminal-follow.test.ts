@@ -64,7 +64,10 @@ t.test("the CLI's terminal stays scrolled back until the user returns to the end
   await seen(/answer 70\b[\s\S]*Type your message/);
   await nvim.input("<C-w>p");
   await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "Terminal mode");
-  await nvim.input("<C-\\><C-n>?answer 20<CR>zt<C-w>p");
+  await nvim.input("<C-\\><C-n>");
+  // The CLI may be drawing its screen again, and then the terminal has no earlier lines for a moment.
+  await nvim.waitFor("vim.fn.search('answer 20', 'b') > 0", "the earlier lines");
+  await nvim.input("zt<C-w>p");
   const buf = "require('gemini-bridge.terminal.terminals').last().buf";
   const view = () => nvim.lua(`return vim.fn.line('w0', vim.fn.bufwinid(${buf}))`);
   const before = await view();
