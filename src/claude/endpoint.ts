@@ -9,7 +9,7 @@ import type { Duplex } from "node:stream";
 import { SOCKET_TOKEN_HEADER } from "../contract/companion.ts";
 import type { Client, ClientEvents, ClientList } from "../http/client.ts";
 import { destroyLater } from "../http/errors.ts";
-import { type Address, nameOfToken, problemOf } from "../http/guard.ts";
+import { type Address, createFindToken, type FindToken, problemOf } from "../http/guard.ts";
 import type { SocketRoute } from "../http/listen-on-port.ts";
 import type { SocketServer, SocketServerOptions } from "./server.ts";
 
@@ -25,6 +25,7 @@ interface SocketEndpointOptions extends SocketServerOptions {
 
 export function createSocketEndpoint(options: SocketEndpointOptions): SocketEndpoint {
   const { address, maxSessions, log, events } = options;
+  const findToken = createFindToken(address.tokens);
   const sessions = new Map<string, Client>();
   /** Number of open connections. Includes clients that have not sent the `initialize` request yet. */
   let open = 0;
@@ -57,7 +58,7 @@ export function createSocketEndpoint(options: SocketEndpointOptions): SocketEndp
     connected: () => [...sessions.values()],
     get: (id) => sessions.get(id),
     accept(request, socket, head) {
-      const verdict = judge(request, address);
+      const verdict = judge(request, address.port, findToken);
       if ("problem" in verdict || open >= maxSessions) {
         const { status, problem } =
           "problem" in verdict ? verdict : { status: 503, problem: "Too many sessions" };
@@ -90,12 +91,13 @@ export function createSocketEndpoint(options: SocketEndpointOptions): SocketEndp
  */
 function judge(
   { method, url, headers }: IncomingMessage,
-  { port, tokens }: Address,
+  port: number,
+  findToken: FindToken,
 ): { credential: string } | { status: number; problem: string } {
   const problem = problemOf(headers, port);
   if (problem !== undefined) return { status: 403, problem };
   const given = headers[SOCKET_TOKEN_HEADER];
-  const credential = nameOfToken(tokens, typeof given === "string" ? given : "");
+  const credential = findToken(typeof given === "string" ? given : "");
   if (credential === undefined) return { status: 401, problem: "Unauthorized" };
   if (url !== "/") return { status: 404, problem: "Not found" };
   if (method !== "GET" || headers.upgrade?.toLowerCase() !== "websocket")

@@ -49,11 +49,18 @@ export function problemOf({ host, origin }: IncomingHttpHeaders, port: number): 
   return origin === undefined ? undefined : "Forbidden: requests with an Origin header are not served";
 }
 
-/** Finds the name of a token. Compares all tokens in constant time. */
-export function nameOfToken(tokens: Address["tokens"], given: string): string | undefined {
-  const digest = (text: string) => createHash("sha256").update(text).digest();
-  const found = Object.entries(tokens).filter(([, token]) => timingSafeEqual(digest(given), digest(token)));
-  return found[0]?.[0];
+/** Returns the name of a token; undefined for an unknown token. */
+export type FindToken = (given: string) => string | undefined;
+
+/** Creates a function that finds tokens. The function compares all tokens in constant time. */
+export function createFindToken(tokens: Address["tokens"]): FindToken {
+  const digestOf = (text: string) => createHash("sha256").update(text).digest();
+  const known = Object.entries(tokens).map(([name, token]) => ({ name, digest: digestOf(token) }));
+  return (given) => {
+    const digest = digestOf(given);
+    const [found] = known.filter((token) => timingSafeEqual(digest, token.digest));
+    return found?.name;
+  };
 }
 
 /** Refuses requests with a foreign `Host` header, or with any `Origin` header (403). */
@@ -67,10 +74,11 @@ export function checkHost({ port }: Address): onRequestHookHandler {
 
 /** Refuses requests without `Authorization: Bearer <token>` (401). */
 export function checkToken({ tokens }: Address): onRequestHookHandler {
+  const findToken = createFindToken(tokens);
   return (request, reply, done) => {
     // The scheme is case-insensitive (RFC 9110, 11.1); the token is case-sensitive.
     const given = /^bearer +(.*)$/i.exec(request.headers.authorization ?? "")?.[1] ?? "";
-    const name = nameOfToken(tokens, given);
+    const name = findToken(given);
     request.credential = name ?? "";
     if (name !== undefined) done();
     else refuseStranger(reply.header("www-authenticate", "Bearer"), 401, "Unauthorized");
