@@ -117,6 +117,8 @@ t.test(
   async (t) => {
     const { nvim } = await start(t);
     await nvim.lua("vim.g.answer = 'Not now'");
+    await nvim.command("GeminiGate on");
+    await says(nvim, /The gate is on, but the bridge is stopped/);
     await connect(nvim);
     t.same(await asked(nvim), [QUESTION]);
     t.notOk(existsSync(record(nvim)));
@@ -125,6 +127,9 @@ t.test(
       .parse(await nvim.lua("return require('gemini-bridge').status()"));
     t.same(clients, [{ hooks: false }]);
 
+    await nvim.command("GeminiGate on");
+    await says(nvim, /The gate is on, but does not make any connected CLI ask: gemini \(it does not report/);
+    await nvim.command("GeminiGate off");
     await nvim.command("GeminiGate on");
     await says(
       nvim,

@@ -6,17 +6,16 @@ local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
---- Switches the gate on and tells the user which CLIs now ask before edits. Leaves the gate off if no connected CLI can
+--- Switches the gate on and tells the user which CLIs now ask before edits. Changes nothing if no connected CLI can
 --- ask.
 ---@param cli? string
 local function open(cli)
   local reach = gate.reach(cli)
   local list = table.concat(reach.others, "; ")
   if #reach.others > 0 and not reach.is_possible then
-    return notify(
-      ("The gate stays off, because it would not make any connected CLI ask: %s"):format(list),
-      "error"
-    )
+    local problem = gate.is_on(cli) and "The gate is on, but does not make any connected CLI ask: %s"
+      or "The gate stays off, because it would not make any connected CLI ask: %s"
+    return notify(problem:format(list), "error")
   end
   gate.set(true, cli)
   if status.get().state == "stopped" then
