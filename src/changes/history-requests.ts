@@ -83,7 +83,7 @@ export function answerHistoryRequests({
     const reason = obstacle(change);
     if (reason !== undefined) throw new Refusal(`${path} cannot be restored: ${reason}`);
     if (!isChanged(change))
-      throw new Refusal(`${path} no longer contains this change, so that there is nothing to undo`);
+      throw new Refusal(`There is nothing to undo, because ${path} no longer contains this change`);
     const next = undone(change);
     if (textOf(next) === textOf(change))
       throw new Refusal(`${path} was not changed, because the lines of this change were edited later`);

@@ -71,7 +71,7 @@ export function checkMode(findings: Findings, sources: ModeSources): void {
     findings.ok("The CLI asks before it writes a file, and the question opens a diff");
   else if (name === "plan")
     findings.warn(
-      `The CLI writes nothing in plan mode, so that no diff opens (${from})`,
+      `No diff opens, because the CLI writes nothing in plan mode (${from})`,
       "press Shift-Tab in the CLI, or start it in another mode",
     );
   else if (gate?.isOn && gate.isObeyed)
@@ -80,9 +80,9 @@ export function checkMode(findings: Findings, sources: ModeSources): void {
     );
   else
     findings.warn(
-      `The CLI writes without asking in mode ${name}, so that no diff opens (${from})`,
+      `No diff opens, because the CLI writes without asking in mode ${name} (${from})`,
       gate?.isOn
-        ? ":GeminiGate is on, but does not make this CLI ask; the command :GeminiGate on shows the reason"
+        ? ":GeminiGate is on, but does not make this CLI ask; :GeminiStatus shows the reason"
         : adviceFor(name, sources, gate),
     );
 }

@@ -73,7 +73,9 @@ export async function checkBridge(
   for (const { name, version } of bridge.toolClients)
     findings.ok(`The model of ${name} ${version} can use the tools of Neovim`);
   if (bridge.toolClients.length === 0)
-    findings.info("No model can use the tools of Neovim yet: type `/mcp` in a CLI to see its servers");
+    findings.info(
+      'No model can use the tools of Neovim yet. In a running CLI, type `/mcp` to see whether the server "neovim" is connected',
+    );
   await checkOthers(
     findings,
     announced.filter(({ port }) => port !== bridge.port),
@@ -112,7 +114,7 @@ function checkFile(findings: Findings, file: AnnouncedEditor, bridge: Bridge, wa
       `chmod 600 ${path}`,
     );
   if (!isOwn)
-    findings.error(`${path} belongs to another user, so that CLIs ignore this file`, ":GeminiRestart");
+    findings.error(`CLIs ignore ${path}, because this file belongs to another user`, ":GeminiRestart");
   if (!isIntact) findings.error(`${path} was changed by another program`, ":GeminiRestart");
   if (isPrivate && isOwn && isIntact) findings.ok(`The discovery file is ${path}`);
   if (pid === wanted)
@@ -120,7 +122,7 @@ function checkFile(findings: Findings, file: AnnouncedEditor, bridge: Bridge, wa
   else
     findings.warn(
       `The discovery file names process ${pid}, but a CLI in :terminal expects process ${wanted}`,
-      "use a Gemini CLI newer than 0.30 and start the CLI in the workspace; such a CLI does not need the process",
+      "use a Gemini CLI newer than 0.30, and start it in the workspace. Then the process number does not matter",
     );
 }
 

@@ -64,11 +64,13 @@ function checkIdeMode(
     );
   else if (defaults && bridge && bridge.state !== "running")
     findings.info(
-      "IDE mode is off (default). The plugin turns it on in Neovim's terminals only while the bridge runs",
+      "IDE mode is off (default). The bridge is not running: run :GeminiStart, then run the doctor again",
     );
   else {
     if (name === "gemini" && bridge?.connection !== undefined)
-      findings.info(`The CLI asks before it connects, because of this: ${bridge.connection}`);
+      findings.info(
+        `The plugin does not turn on IDE mode in Neovim's terminals, because ${bridge.connection}`,
+      );
     // Names the answer to choose: in some CLIs, "Yes" runs `/ide install`, which does not support Neovim.
     findings.error(
       "IDE mode is off (default)",

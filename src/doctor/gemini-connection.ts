@@ -71,12 +71,12 @@ function checkChoice(
   else if (choice)
     findings.error(
       `The CLI chooses another editor: ${describeEditor(choice)}`,
-      "start the CLI with :Gemini, or run the lines of :GeminiEnv in the CLI's shell first",
+      "start the CLI with :Gemini, or run the lines of :GeminiEnv in a shell, then start the CLI there",
     );
   const own = announcedEditors(platform.temporaryDirectory(env)).find((editor) => editor.port === port);
   if (own && own.pid !== idePid)
     findings.info(
-      `The CLI takes process ${idePid} for its editor, but the discovery file of this Neovim names process ${own.pid}: Gemini CLI up to 0.30 therefore does not find this Neovim; newer releases do`,
+      `The CLI takes process ${idePid} for its editor, but the discovery file of this Neovim names process ${own.pid}. Only Gemini CLI 0.30 and older needs the same process: update such a CLI`,
     );
 }
 
@@ -107,7 +107,7 @@ function checkNetwork(findings: Findings, { env }: Searcher): void {
     else
       findings.error(
         "The CLI runs in a container, and connects to host.docker.internal instead of 127.0.0.1",
-        "start the CLI with :Gemini, or set REMOTE_CONTAINERS=true; Gemini CLI up to 0.30 must run outside of the container",
+        "start the CLI with :Gemini, or set REMOTE_CONTAINERS=true. Update Gemini CLI 0.30 and older first: these releases cannot connect in a container",
       );
   }
   for (const name of PROXIES.filter((proxy) => env[proxy]))

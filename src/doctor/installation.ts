@@ -49,7 +49,7 @@ function checkNpm(findings: Findings): void {
   if (findProgram("npm", process.env) ?? findProgram(join(dirname(process.execPath), "npm"), {})) return;
   findings.warn(
     "npm is not on PATH: after an update, the Node part cannot be built",
-    "install npm: it is a part of Node, or the package npm of your system",
+    "install npm with Node, or as the package npm of your system",
   );
 }
 
@@ -72,7 +72,7 @@ function checkRemotePlugin(findings: Findings, plugin: RemotePlugin): void {
     );
   else if (!existsSync(host))
     findings.error(
-      `${option} does not work, because there is no ${host}, which g:node_host_prog names`,
+      `${option} does not work, because g:node_host_prog names ${host}, which does not exist`,
       "npm install -g neovim, and remove g:node_host_prog",
     );
   else if (plugin.isRegistered) findings.ok(`${option}: the remote plugin is registered`);

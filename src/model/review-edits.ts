@@ -51,7 +51,7 @@ export async function reviewEdits(
   );
   late.abort();
   const changed = results.filter(({ outcome }) => CHANGED.includes(outcome));
-  const heading = `Changed and written: ${changed.length} of ${count(files.length, "file")}. The user reviews each edit before it is written.`;
+  const heading = `Changed and written: ${changed.length} of ${count(files.length, "file")}. Neovim writes a file only after the user has accepted the edit.`;
   return {
     text: [heading, ...results.map(({ path, said }) => `${workspace.label(path)}: ${said}`)].join("\n"),
     structured: { files: results.map(({ name, outcome }) => ({ path: name, outcome })) },

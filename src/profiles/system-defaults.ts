@@ -77,7 +77,9 @@ function readSystem(path: string, check: (path: string) => void): RawSettings {
 function checkOwner(path: string): void {
   const reason = insecurity(path);
   if (reason !== undefined)
-    throw new Refusal(`the CLI would ignore the settings in ${path}, because ${reason}`);
+    throw new Refusal(
+      `the CLI reads default settings only from a file that only root can change, and ${reason}`,
+    );
 }
 
 /** Writes a draft and renames it, so that a starting CLI never reads an incomplete file. */

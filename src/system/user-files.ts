@@ -268,7 +268,9 @@ async function setMetadata(file: FileHandle, path: string, { uid, gid, mode }: M
   const own = metadataOf(await file.stat());
   if (uid !== own.uid || gid !== own.gid)
     await file.chown(uid, gid).catch(() => {
-      throw new Refusal(`${path} was not changed, because its owner or group cannot be restored`);
+      throw new Refusal(
+        `${path} was not changed, because the new text cannot be saved with the same owner and group`,
+      );
     });
   if (mode !== own.mode || uid !== own.uid || gid !== own.gid) await file.chmod(mode);
 }

@@ -147,7 +147,10 @@ t.test("no settings are written for an ordinary user", async (t) => {
     "nothing is said of it",
   );
   const { "A CLI started in": report } = await examine(bridge.nvim);
-  t.match(report, /asks before it connects, because of this: the CLI would ignore/);
+  t.match(
+    report,
+    /does not turn on IDE mode in Neovim's terminals, because the CLI reads default settings only/,
+  );
   t.match(report, /ERROR IDE mode is off \(default\) -> answer No .* type `\/ide enable`/);
 });
 

@@ -42,7 +42,7 @@ t.test("with the gate on, the user reviews edits of tools", async (t) => {
     const [said] = content;
     t.match(
       said?.type === "text" && said.text,
-      /^Changed and written: 2 of 3 files\. The user reviews each edit before it is written\.\n/,
+      /^Changed and written: 2 of 3 files\. Neovim writes a file only after the user has accepted the edit\.\n/,
     );
     t.match(said?.type === "text" && said.text, "greet.js: rejected: leave the file as it is");
     const { files: told } = structuredContent as { files: { path: string; outcome: string }[] };
@@ -72,7 +72,7 @@ t.test("with the gate on, the user reviews edits of tools", async (t) => {
       await nvim.command("GeminiAccept");
       t.match(
         await second,
-        "Changed and written: 1 of 1 file. The user reviews each edit before it is written.\ngreet.js: accepted",
+        "Changed and written: 1 of 1 file. Neovim writes a file only after the user has accepted the edit.\ngreet.js: accepted",
       );
       t.equal(onDisk("greet.js"), files["greet.js"].replace("   \n", "\n"));
     },

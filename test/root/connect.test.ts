@@ -87,7 +87,7 @@ t.test("the variable for default settings is not changed if the user has set it"
       t.match(await obstacle(bridge), `${theirs}, is not a JSON object`);
       t.match(
         (await examine(bridge.nvim))["A CLI started in"],
-        /asks before it connects, because of this: .*theirs\.json/,
+        /does not turn on IDE mode in Neovim's terminals, because .*theirs\.json/,
       );
     },
   );
@@ -109,6 +109,9 @@ t.test("no connection settings are written below a directory that others can wri
     "nothing is said of it",
   );
   const { "A CLI started in": report } = await examine(bridge.nvim);
-  t.match(report, /asks before it connects, because of this: the CLI would ignore/);
+  t.match(
+    report,
+    /does not turn on IDE mode in Neovim's terminals, because the CLI reads default settings only/,
+  );
   t.match(report, /ERROR IDE mode is off \(default\) -> answer No .* type `\/ide enable`/);
 });

@@ -187,7 +187,7 @@ t.test("reviews stay open if the user takes longer than the client waits", async
   const { text, structured } = await review(() => new Promise(() => {}), 1);
   t.match(
     text,
-    "Changed and written: 0 of 1 file. The user reviews each edit before it is written.\na.js: not decided yet: the review stays open",
+    "Changed and written: 0 of 1 file. Neovim writes a file only after the user has accepted the edit.\na.js: not decided yet: the review stays open",
   );
   t.same(structured, { files: [{ path: "a.js", outcome: "open" }] });
 });

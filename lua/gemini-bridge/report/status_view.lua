@@ -46,7 +46,7 @@ local function rivals(editors)
       editors.count,
       editors.isOwn and "this Neovim" or ("process %d"):format(editors.pid)
     ),
-    "To connect a CLI to this Neovim, first run the lines of :GeminiEnv in the CLI's shell.",
+    "To make a CLI connect to this Neovim, run the lines of :GeminiEnv in a shell, then start the CLI there.",
   }
 end
 

@@ -30,7 +30,7 @@ local M = {}
 local function accept_by_write(review, run, force)
   if not config.get().diff.write_accepts then
     notify(
-      "Your option diff.write_accepts is off, so that :w does not accept a proposal: use :GeminiAccept.",
+      ":w does not accept a proposal, because your option diff.write_accepts is off: use :GeminiAccept.",
       "warn"
     )
     return false
