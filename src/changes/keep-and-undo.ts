@@ -301,7 +301,7 @@ function inRanges(
   const { text, chosen, isRefused } = splitHunks(change.text, lines, isMeant);
   if (isRefused)
     throw new Refusal(
-      `A hunk in ${basename(change.path)} cannot be split, because the agent has overwritten an edit of yours in it: choose the whole hunk`,
+      `A hunk in ${basename(change.path)} cannot be split, because the agent has overwritten your edit there: choose the whole hunk`,
     );
   return chosen.size > 0 ? { change: { ...change, text }, ids: chosen } : undefined;
 }

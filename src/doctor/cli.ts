@@ -26,7 +26,10 @@ export function checkCli(findings: Findings, subject: Subject, bridge: Bridge | 
   if (profile.socket) checkSocket(findings, subject, profile.socket.variable, bridge);
   else checkIdeMode(findings, profile, files, bridge);
   if (profile.reviews) checkMode(findings, { ...subject, files });
-  else findings.info("This CLI opens no reviews: it gets the active file, the selection and the tools");
+  else
+    findings.info(
+      "This CLI opens no reviews. It gets only the active file, the selection and the tools of Neovim",
+    );
   if (profile.dropsEdits)
     findings.info(
       "If you edit a proposal in Neovim, but answer Yes in the terminal of the CLI, the CLI writes its own text. Neovim then opens a new review with your edits",
@@ -74,7 +77,7 @@ function checkIdeMode(
     // Names the answer to choose: in some CLIs, "Yes" runs `/ide install`, which does not support Neovim.
     findings.error(
       "IDE mode is off (default)",
-      `answer ${answer} when the CLI asks whether to connect, then type \`/ide enable\` in the CLI`,
+      `type \`/ide enable\` in the CLI; if it first asks whether to connect, answer ${answer}`,
     );
   }
 }

@@ -132,7 +132,7 @@ function adviseToConnect(
       : socket
         ? `start the CLI with :Gemini cli=${name}`
         : isTooLate
-          ? "restart the CLI, because it was started before the bridge; if it was connected until the bridge stopped, type `/ide enable` in the CLI instead"
+          ? "restart the CLI, because it was started before the bridge; if it was connected to an earlier bridge, type `/ide enable` in the CLI instead"
           : "if all checks below pass, type `/ide enable` in the CLI",
   );
 }

@@ -138,5 +138,5 @@ t.test("the doctor reports that opencode opens no reviews", async (t) => {
   const said = await report(nvim);
   t.match(said, /opencode started by :Gemini cli=opencode/);
   t.match(said, /OK.*finds this Neovim by .*\.claude\/ide\/\d+\.lock/);
-  t.match(said, /opens no reviews: it gets the active file, the selection and the tools/);
+  t.match(said, /opens no reviews\. It gets only the active file, the selection and the tools/);
 });
