@@ -44,7 +44,7 @@ export function checkAccount(findings: Findings, { env, files, screen = [] }: Lo
     findings.ok(`The CLI signs in by ${selected.value} (${selected.path})`);
   else if (env["GOOGLE_CLOUD_PROJECT"] || env["GOOGLE_CLOUD_PROJECT_ID"])
     findings.info(
-      "The CLI signs in with Google, and a Google Cloud project is set: Code Assist Standard and Enterprise need such a project",
+      "The CLI signs in with Google, and a Google Cloud project is set. This login works only with Code Assist Standard or Enterprise",
     );
   else findings.warn(`The CLI signs in with Google (${selected.path}). ${ENDED}`, ADVICE);
 }

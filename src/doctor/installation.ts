@@ -78,7 +78,7 @@ function checkRemotePlugin(findings: Findings, plugin: RemotePlugin): void {
   else if (plugin.isRegistered) findings.ok(`${option}: the remote plugin is registered`);
   else if (plugin.isInManifest)
     findings.error(
-      `${option} does not work yet: the remote plugin is registered, but not in this Neovim yet`,
+      `${option} does not work yet, because this Neovim has not loaded the registration of the remote plugin`,
       "restart Neovim",
     );
   else

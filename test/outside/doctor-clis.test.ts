@@ -89,7 +89,10 @@ t.test("in a shell, the doctor reports each installed CLI", async (t) => {
   const { output } = await runDoctor(nvim, []);
   t.match(output, /Qwen Code started here/);
   t.match(output, /ERROR.*finds no editor in .*\.qwen\/ide/);
-  t.match(output, /IDE mode is off \(default\)\n +-> answer Yes when the CLI asks/);
+  t.match(
+    output,
+    /IDE mode is off \(default\)\n +-> type `\/ide enable` in the CLI; if it first asks whether to connect, answer Yes/,
+  );
   t.match(output, /writes without asking in mode auto \(its default\)/);
   t.notMatch(output, /LLxprt/);
   await nvim.command("GeminiStart");

@@ -92,7 +92,7 @@ t.test("a login with Google works only with a project", async (t) => {
     withLogin("oauth-personal"),
     /^warn: .* ended Gemini CLI for personal accounts on 2026-06-18 -> .*\/auth/,
   );
-  t.match(withLogin("oauth-personal", { GOOGLE_CLOUD_PROJECT: "mine" }), /^info: .*Standard and Enterprise/);
+  t.match(withLogin("oauth-personal", { GOOGLE_CLOUD_PROJECT: "mine" }), /^info: .*Standard or Enterprise/);
 });
 
 t.test("without a login, the doctor names the possible logins", async (t) => {
