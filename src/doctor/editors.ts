@@ -16,7 +16,7 @@ export async function checkEditors(editors: readonly AnnouncedEditor[], director
   if (editors.length === 0)
     findings.warn(
       `No editor has a discovery file in ${directory}`,
-      "run :GeminiStart in a Neovim with the same TMPDIR",
+      "run :GeminiStart in a Neovim with the same TMPDIR as this shell",
     );
   const living = await withoutLeftovers(findings, editors);
   for (const editor of living) {

@@ -76,7 +76,7 @@ function checkChoice(
   const own = announcedEditors(platform.temporaryDirectory(env)).find((editor) => editor.port === port);
   if (own && own.pid !== idePid)
     findings.info(
-      `The CLI takes process ${idePid} for its editor, but the discovery file of this Neovim names process ${own.pid}. This matters only to Gemini CLI 0.30 and older: update these releases`,
+      `The CLI takes process ${idePid} for its editor, but the discovery file of this Neovim names process ${own.pid}. This matters only if the CLI is Gemini CLI 0.30 or older: then update the CLI`,
     );
 }
 

@@ -115,6 +115,6 @@ function checkProcess(
   else
     findings.error(
       `The CLI takes process ${idePid} for its editor, but the discovery file of this Neovim names process ${announced}`,
-      `start the CLI with :Gemini cli=${name}, or from a shell in :terminal; in another shell, run the lines of :GeminiEnv, set ${variables}, then start the CLI there`,
+      `start the CLI with :Gemini cli=${name}, or from a shell in :terminal. In any other shell, run the lines of :GeminiEnv and \`export ${variables}\`, then start the CLI`,
     );
 }

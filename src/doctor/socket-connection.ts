@@ -53,7 +53,7 @@ export function checkSocket(
   if (variable === undefined) return; // the CLI finds the port in the lock file
   const port = env[variable];
   if (port !== undefined && (!bridge || port === String(bridge.port)))
-    findings.ok(`The CLI connects without a question, because ${variable} names the port`);
+    findings.ok(`The CLI connects by itself, because ${variable} names the port`);
   else
     findings.info(
       `The CLI connects only after you type \`/ide\` in it, because ${variable} does not name the port`,

@@ -77,9 +77,7 @@ function readSystem(path: string, check: (path: string) => void): RawSettings {
 function checkOwner(path: string): void {
   const reason = insecurity(path);
   if (reason !== undefined)
-    throw new Refusal(
-      `the CLI reads default settings only from a file that only root can change, and ${reason}`,
-    );
+    throw new Refusal(`the CLI ignores default settings that users other than root can change (${reason})`);
 }
 
 /** Writes a draft and renames it, so that a starting CLI never reads an incomplete file. */

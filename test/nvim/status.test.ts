@@ -129,7 +129,7 @@ t.test(":GeminiStatus shows to which of several Neovims a CLI outside Neovim con
     await nvim.command("GeminiStatus");
     const expected =
       (await own(nvim)) === winner ? "connects to this Neovim." : `connects to process ${winner}.`;
-    const says = `Editors     2 editors have this directory open. A CLI in another terminal ${expected}`;
+    const says = `Editors     2 editors have this directory open. A CLI outside of these editors ${expected}`;
     await t.resolves(viewShows(nvim, new RegExp(`^${says.replace(".", "\\.")}$`, "m")), says);
   }
 });

@@ -149,7 +149,7 @@ t.test("no settings are written for an ordinary user", async (t) => {
   const { "A CLI started in": report } = await examine(bridge.nvim);
   t.match(
     report,
-    /does not turn on IDE mode in Neovim's terminals, because the CLI reads default settings only/,
+    /does not turn on IDE mode in Neovim's terminals, because the CLI ignores default settings/,
   );
   t.match(report, /ERROR IDE mode is off \(default\) -> type `\/ide enable` in the CLI; .* answer No/);
 });

@@ -107,7 +107,7 @@ t.test("the doctor checks the variable and the diff tool of Claude Code", async 
   t.match(said, /OK.*finds this Neovim by .*\.claude\/ide\/\d+\.lock/);
   t.match(said, /OK.* is in the workspace/);
   t.match(said, /OK.*The bridge accepts the token in the lock file/);
-  t.match(said, /OK.*connects without a question, because CLAUDE_CODE_SSE_PORT names the port/);
+  t.match(said, /OK.*connects by itself, because CLAUDE_CODE_SSE_PORT names the port/);
   t.match(said, /WARNING.*shows diffs only in its terminal \("diffTool" in .*\/home\/\.claude\.json\)/);
   t.match(said, /OK.*asks before it writes/);
 

@@ -111,7 +111,7 @@ t.test("no connection settings are written below a directory that others can wri
   const { "A CLI started in": report } = await examine(bridge.nvim);
   t.match(
     report,
-    /does not turn on IDE mode in Neovim's terminals, because the CLI reads default settings only/,
+    /does not turn on IDE mode in Neovim's terminals, because the CLI ignores default settings/,
   );
   t.match(report, /ERROR IDE mode is off \(default\) -> type `\/ide enable` in the CLI; .* answer No/);
 });

@@ -42,7 +42,7 @@ local function rivals(editors)
     return {}
   end
   return {
-    ("%d editors have this directory open. A CLI in another terminal connects to %s."):format(
+    ("%d editors have this directory open. A CLI outside of these editors connects to %s."):format(
       editors.count,
       editors.isOwn and "this Neovim" or ("process %d"):format(editors.pid)
     ),
