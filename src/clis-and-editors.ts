@@ -28,7 +28,7 @@ interface CliAndEditorSearchOptions {
 const hint = ({ label, answer, socket }: Profile) =>
   socket
     ? `${label} is not connected yet: type /ide in its terminal.`
-    : `${label} is not connected yet: type /ide enable in its terminal. If it first asks whether to connect, answer ${answer}.`;
+    : `${label} is not connected yet. Answer ${answer} if it asks whether to connect. In any case, type /ide enable.`;
 
 export function createCliAndEditorSearch({
   unconnected,

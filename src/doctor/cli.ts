@@ -77,7 +77,7 @@ function checkIdeMode(
     // Names the answer to choose: in some CLIs, "Yes" runs `/ide install`, which does not support Neovim.
     findings.error(
       "IDE mode is off (default)",
-      `type \`/ide enable\` in the CLI; if it first asks whether to connect, answer ${answer}`,
+      `answer ${answer} if the CLI asks whether to connect; in any case, type \`/ide enable\` in the CLI`,
     );
   }
 }

@@ -15,11 +15,11 @@ t.test("messages about each CLI contain its own name and its own settings", asyn
     nvim.waitFor(async () => text.test(await nvim.messages()), String(text), 10_000);
   await nvim.command("Gemini cli=ola");
   await told(
-    /ola is not connected yet: type \/ide enable in its terminal\. If it first asks whether to connect, answer Yes\./,
+    /ola is not connected yet\. Answer Yes if it asks whether to connect\. In any case, type \/ide enable\./,
   );
   await nvim.command("Gemini cli=llxprt");
   await told(
-    /LLxprt Code is not connected yet: type \/ide enable in its terminal\. If it first asks whether to connect, answer No\./,
+    /LLxprt Code is not connected yet\. Answer No if it asks whether to connect\. In any case, type \/ide enable\./,
   );
   const above = () => readFileSync(join(nvim.dirs.home, "run"), "utf8");
   await nvim.waitFor(async () => /sh -c .* sh llxprt$/m.test(above()), "a shell that stays above it");

@@ -1,6 +1,6 @@
 /** Tests the doctor's report about the plugin: Node, the build, and the host. */
 import { execFileSync } from "node:child_process";
-import { appendFileSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { platform } from "../../src/system/platform.ts";
@@ -19,6 +19,15 @@ t.test("the doctor reports a missing Node part", async (t) => {
   const nvim = await startNvim(t, { init: useCopy(copy) });
   t.match((await examine(nvim))["Installation"], /ERROR The Node part is not built yet -> :GeminiBuild/);
   t.same(await nvim.lua("return vim.fn.getcompletion('GeminiDoctor ', 'cmdline')"), []);
+});
+
+t.test("the doctor reports a release without its Node part", async (t) => {
+  const copy = copyPlugin(join(makeDirectory(t), "gemini-bridge.nvim"));
+  rmSync(join(copy, "src"), { recursive: true });
+  const nvim = await startNvim(t, { init: useCopy(copy) });
+  const { Installation } = await examine(nvim);
+  t.match(Installation, /ERROR dist\/gemini-bridge\.cjs is missing -> install the plugin again/);
+  t.notMatch(Installation, /built/);
 });
 
 t.test("the doctor reports a missing Node", async (t) => {

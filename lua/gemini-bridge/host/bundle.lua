@@ -109,7 +109,7 @@ end
 function M.problem()
   local state = M.state()
   if state == "missing" and M.is_release then
-    return "dist/gemini-bridge.cjs is missing; install this release again"
+    return "dist/gemini-bridge.cjs is missing; install the plugin again"
   elseif state == "missing" then
     return "it is not built yet; run :GeminiBuild"
   elseif state == "stale" then

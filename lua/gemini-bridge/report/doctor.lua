@@ -96,8 +96,10 @@ local UNBUILT = {
 ---@return string advice
 local function failure(output)
   local state = bundle.state()
-  if state ~= "current" then
-    return UNBUILT[state], bundle.is_release and "install this release again" or ":GeminiBuild"
+  if state ~= "current" and bundle.is_release then
+    return "dist/gemini-bridge.cjs is missing", "install the plugin again"
+  elseif state ~= "current" then
+    return UNBUILT[state], ":GeminiBuild"
   end
   local answered, problem = false, nil
   build.node_version(config.get().node, function(_, reason)
@@ -160,7 +162,8 @@ function M.report(pid)
   end
   vim.health.start("Installation")
   vim.health.error(failure(problem))
-  local obstacle = bundle.state() ~= "current" and build.npm_problem(config.get().node)
+  local is_unbuilt = bundle.state() ~= "current" and not bundle.is_release
+  local obstacle = is_unbuilt and build.npm_problem(config.get().node)
   if obstacle then
     vim.health.error("The Node part cannot be built: " .. obstacle)
   end

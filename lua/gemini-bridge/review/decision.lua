@@ -119,7 +119,7 @@ local function finish(review, outcome, run, decision)
     -- window.
     after_typing(review, step)
     local name = path.display(review.filePath, 24)
-    notify(("The review of %s has ended. The proposal closes when you press <Esc>."):format(name))
+    notify(("The review of %s has ended. Its windows close when you press <Esc>."):format(name))
     return true
   end
   local buf = review.buffers and review.buffers.proposal or -1
