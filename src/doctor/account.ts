@@ -38,7 +38,7 @@ export function checkAccount(findings: Findings, { env, files, screen = [] }: Lo
     findings.error(`The CLI shows that Google refuses the account: ${ENDED}`, ADVICE);
   else if (selected === undefined)
     findings.info(
-      `The settings name no kind of login. The CLI works with an API key, with Vertex AI, and with Code Assist Standard and Enterprise. ${ENDED}`,
+      `The settings do not say how the CLI signs in. The CLI works with an API key, with Vertex AI, and with Code Assist Standard and Enterprise. ${ENDED}`,
     );
   else if (selected.value !== GOOGLE_LOGIN)
     findings.ok(`The CLI signs in by ${selected.value} (${selected.path})`);

@@ -109,8 +109,7 @@ function checkProcess(
   const variables = needs.map(([key, value]) => `${key}=${value}`).join(" ");
   const hasVariables =
     env[`${profile.env}SERVER_PORT`] === String(port) && needs.every(([key, value]) => env[key] === value);
-  if (idePid === announced)
-    findings.ok(`The CLI takes process ${idePid} for its editor, which is this Neovim`);
+  if (idePid === announced) findings.ok(`The CLI takes this Neovim, process ${idePid}, for its editor`);
   else if (hasVariables) findings.ok(`The CLI takes the port ${port} from its environment`);
   else
     findings.error(

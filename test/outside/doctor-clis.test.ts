@@ -53,11 +53,7 @@ t.test("the doctor reports how LLxprt Code finds its editor", async (t) => {
   t.match(said, /OK.*New terminals get the variables LLXPRT_CODE_IDE_\*/);
 
   const above = await running(nvim, await nvim.lua(START, "llxprt", {}));
-  t.match(
-    await report(nvim, above),
-    /OK.*takes process \d+ for its editor, which is this Neovim/,
-    "a shell above",
-  );
+  t.match(await report(nvim, above), /OK.*takes this Neovim, process \d+, for its editor/, "a shell above");
   const run = "return vim.fn.jobpid(vim.fn.jobstart({ 'llxprt' }, ...))";
   const alone = await running(nvim, await nvim.lua(run, { env: { TERM_PROGRAM: "" } }));
   t.match(

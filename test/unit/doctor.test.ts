@@ -98,7 +98,7 @@ t.test("a login with Google works only with a project", async (t) => {
 t.test("without a login, the doctor names the possible logins", async (t) => {
   t.match(
     withLogin(),
-    /^info: The settings name no kind of login\. The CLI works with an API key, with Vertex AI,/,
+    /^info: The settings do not say how the CLI signs in\. The CLI works with an API key, with Vertex AI,/,
   );
 });
 

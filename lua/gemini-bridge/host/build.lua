@@ -155,7 +155,7 @@ function M.run(progress, done, node)
   if running then
     return done("another build is running; wait until it has ended")
   elseif bundle.is_release then
-    progress("There is nothing to build: a release contains the built Node part")
+    progress("There is nothing to build: this is a release")
     return done(bundle.problem())
   end
   running = true
