@@ -60,15 +60,21 @@ local function split(text)
   return vim.fn.split(text, [[\zs]])
 end
 
---- Returns how many screen cells `fit` uses for the end of a text. This is a third of the cells. If the end contains a
---- command of the plugin, this can be up to two thirds, so that the command is complete.
+--- Returns how many screen cells `fit` uses for the end of a text. This is a third of the cells. It can be up to two
+--- thirds, so that the end contains a whole command of the plugin, or the whole last clause: both say what to do.
 ---@param text string
 ---@param cells integer
 ---@return integer
 local function width_of_end(text, cells)
-  local width = vim.fn.strdisplaywidth(text:match(".*(:Gemini.*)") or "")
   local third = math.floor(cells / 3)
-  return width <= 2 * third and math.max(width, third) or third
+  local width = third
+  for _, pattern in ipairs({ ".*(:Gemini.*)", ".*[.:;] (.*)" }) do
+    local wanted = vim.fn.strdisplaywidth(text:match(pattern) or "")
+    if wanted <= 2 * third then
+      width = math.max(width, wanted)
+    end
+  end
+  return width
 end
 
 --- Shortens a text in the middle, because the start says what happened and the end says what to do.

@@ -100,6 +100,11 @@ t.test("a message fits the screen", async (t) => {
     await say(nvim, [info(text)], "gemini-bridge: The", /^gemini-bridge: The .*…:GeminiDoctor first\.$/m);
   });
 
+  await t.test("a long message shows its whole last clause, which says what to do", async () => {
+    const text = "The bridge did not start: /tmp/gemini belongs to another user; set TMPDIR first.";
+    await say(nvim, [info(text)], "gemini-bridge: The", /^gemini-bridge: The .*…set TMPDIR first\.$/m);
+  });
+
   await t.test("the output of a program in the middle of a message is replaced by dots", async () => {
     const text = `It failed:\n${"output\n".repeat(30)}do something.`;
     await say(nvim, [info(text)], "gemini-bridge: It failed: … do something.\n");
