@@ -45,7 +45,7 @@ const reasons: Readonly<Record<string, string>> = {
   ":GeminiAccept":
     "the text is encoded as JSON, and its hash is stored to recognize what the CLI writes; the floor has both prepared",
   "a turn of":
-    "the hooks alone take nearly half, as the floor shows; the rest, 1 ms for each file, reads the file twice, computes hunks, stores the earlier text and the history for the next host, and tells Neovim; no single step takes a tenth",
+    "the hooks alone take 40 %, as the floor shows; the rest, 1 to 2 ms for each file, reads the file twice, computes hunks, stores the earlier text and the history for the next host, and tells Neovim; no single step takes a tenth",
   "resident memory of the host, idle":
     "the MCP SDK, the HTTP server and the schemas need 9 MB more than a process that only attaches",
   "resident memory of the host after": "V8 keeps 7 MB of unused heap",

@@ -60,8 +60,8 @@ local function split(text)
   return vim.fn.split(text, [[\zs]])
 end
 
---- Returns how many screen cells `fit` uses for the end of a text. This is a third of the cells. It can be up to two
---- thirds, so that the end contains a whole command of the plugin, or the whole last clause: both say what to do.
+--- Returns how many screen cells `fit` uses for the end of a text. This is a third of the cells. The end gets up to two
+--- thirds if it then contains a whole command of the plugin, or the whole last clause. Both usually say what to do.
 ---@param text string
 ---@param cells integer
 ---@return integer

@@ -77,7 +77,9 @@ function readSystem(path: string, check: (path: string) => void): RawSettings {
 function checkOwner(path: string): void {
   const reason = insecurity(path);
   if (reason !== undefined)
-    throw new Refusal(`the CLI ignores default settings that users other than root can change (${reason})`);
+    throw new Refusal(
+      `the CLI uses default settings only from a regular file that nobody but root can change: ${reason}`,
+    );
 }
 
 /** Writes a draft and renames it, so that a starting CLI never reads an incomplete file. */

@@ -268,9 +268,7 @@ async function setMetadata(file: FileHandle, path: string, { uid, gid, mode }: M
   const own = metadataOf(await file.stat());
   if (uid !== own.uid || gid !== own.gid)
     await file.chown(uid, gid).catch(() => {
-      throw new Refusal(
-        `${path} was not changed, because the new text cannot be saved with the same owner and group`,
-      );
+      throw new Refusal(`${path} was not changed, because the file would get another owner or group`);
     });
   if (mode !== own.mode || uid !== own.uid || gid !== own.gid) await file.chmod(mode);
 }

@@ -13,7 +13,7 @@ async function start(t: Test, bytes: string | Buffer, init = "") {
     nvim,
     path,
     lines: () => nvim.lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.txt'), 0, -1, true)"),
-    /** Writes the file as the agent. Returns after the buffer was reloaded. */
+    /** Writes the file as the agent. Returns after the buffer was reloaded. Does not wait if the file is now empty. */
     async write(bytes: string | Buffer): Promise<void> {
       writeFileSync(path, bytes);
       await reviewer.call("file_changed", { path });
@@ -21,6 +21,18 @@ async function start(t: Test, bytes: string | Buffer, init = "") {
     undoEntries: () => nvim.lua("return #vim.fn.undotree(vim.fn.bufnr('a.txt')).entries"),
   };
 }
+
+/**
+ * Lua that empties the file `...`, and writes the text after it, if there is one. Reports each write. No timer of Neovim
+ * runs between the writes.
+ */
+const EMPTY_AND_FILL = `local path, text = ...
+  for _, bytes in ipairs({ '', text }) do
+    local file = assert(io.open(path, 'w'))
+    file:write(bytes)
+    file:close()
+    require('gemini-bridge.disk.reload').written({ path = path })
+  end`;
 
 const utf16 = (text: string) => Buffer.from(`\uFEFF${text}`, "utf16le");
 
@@ -87,15 +99,34 @@ t.test("after a reload of an empty file, the cursors of all windows are where th
 });
 
 t.test("the cursor stays if a program empties a file before it writes the new text", async (t) => {
-  const { nvim, lines, write } = await start(t, "one\ntwo\nthree\n");
+  const { nvim, path, lines, write } = await start(t, "one\ntwo\nthree\n");
   await nvim.input("G");
-  await write("");
-  await write("ONE\ntwo\nthree\n");
+  await nvim.lua(EMPTY_AND_FILL, path, "ONE\ntwo\nthree\n");
   t.same(await lines(), ["ONE", "two", "three"]);
   t.same(await nvim.lua("return vim.api.nvim_win_get_cursor(0)"), [3, 0]);
   await write("");
   await nvim.waitFor(async () => `${await lines()}` === "", "a file that stays empty");
   t.equal(await nvim.lua("return vim.bo.modified"), false);
+});
+
+t.test("if the user may lose unsaved changes, an emptied file causes no warning", async (t) => {
+  const { nvim, path, lines } = await start(t, "one\n");
+  await nvim.input("Amine<Esc>");
+  await nvim.lua("require('gemini-bridge.disk.reload').give_up_changes(vim.api.nvim_get_current_buf())");
+  await nvim.lua(EMPTY_AND_FILL, path, "accepted\n");
+  t.same(await lines(), ["accepted"]);
+  t.equal(await nvim.lua("return vim.bo.modified"), false);
+  t.notMatch(await nvim.messages(), /changed on disk/);
+});
+
+t.test("a warning comes if the user edits a file that was emptied a moment ago", async (t) => {
+  const { nvim, path, lines } = await start(t, "one\n");
+  await nvim.lua(`${EMPTY_AND_FILL} vim.api.nvim_buf_set_text(0, 0, 3, 0, 3, { 'mine' })`, path);
+  await nvim.waitFor(
+    async () => /a\.txt has changed on disk, but/.test(await nvim.messages()),
+    "the warning",
+  );
+  t.same(await lines(), ["onemine"]);
 });
 
 t.test("after a reload, Neovim neither asks nor warns about the file", async (t) => {

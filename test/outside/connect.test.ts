@@ -149,7 +149,7 @@ t.test("no settings are written for an ordinary user", async (t) => {
   const { "A CLI started in": report } = await examine(bridge.nvim);
   t.match(
     report,
-    /does not turn on IDE mode in Neovim's terminals, because the CLI ignores default settings/,
+    /does not turn on IDE mode in Neovim's terminals, because the CLI uses default settings only from/,
   );
   t.match(report, /ERROR IDE mode is off \(default\) -> answer No .* type `\/ide enable`/);
 });

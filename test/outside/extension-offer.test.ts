@@ -117,7 +117,7 @@ t.test(
   async (t) => {
     const { nvim } = await start(t);
     await nvim.lua("vim.g.answer = 'Not now'");
-    await nvim.command("GeminiGate on");
+    await nvim.command("GeminiGate on cli=gemini");
     await says(nvim, /The gate is on, but the bridge is stopped/);
     await connect(nvim);
     t.same(await asked(nvim), [QUESTION]);

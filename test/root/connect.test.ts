@@ -111,7 +111,7 @@ t.test("no connection settings are written below a directory that others can wri
   const { "A CLI started in": report } = await examine(bridge.nvim);
   t.match(
     report,
-    /does not turn on IDE mode in Neovim's terminals, because the CLI ignores default settings/,
+    /does not turn on IDE mode in Neovim's terminals, because the CLI uses default settings only from/,
   );
   t.match(report, /ERROR IDE mode is off \(default\) -> answer No .* type `\/ide enable`/);
 });

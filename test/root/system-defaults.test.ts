@@ -81,7 +81,11 @@ t.test("no default settings are written if the system's settings cannot be read"
   }
   rmSync(join(home, "system.json"));
   spawnSync("mkfifo", [join(home, "system.json")]);
-  t.match(defaultsIn(home).obstacle, /ignores default settings .*system\.json/, "a pipe is not waited for");
+  t.match(
+    defaultsIn(home).obstacle,
+    /default settings only from a regular file .*system\.json/,
+    "a pipe is not waited for",
+  );
 });
 
 t.test("no default settings are written if the CLI would warn about the file", async (t) => {
@@ -91,7 +95,10 @@ t.test("no default settings are written if the CLI would warn about the file", a
   await t.test("no default settings are written if others can write to the system's file", async (t) => {
     writeFileSync(join(home, "system.json"), "{}");
     chmodSync(join(home, "system.json"), 0o666);
-    t.match(defaultsIn(home), { path: undefined, obstacle: /ignores default settings .*system\.json/ });
+    t.match(defaultsIn(home), {
+      path: undefined,
+      obstacle: /default settings only from a regular file .*system\.json/,
+    });
     t.notOk(isSecure(join(home, "system.json")));
     rmSync(join(home, "system.json"));
   });
@@ -99,7 +106,7 @@ t.test("no default settings are written if the CLI would warn about the file", a
   for (const mode of [0o775, 0o757, 0o777]) {
     await t.test(`a file below a directory of mode ${mode.toString(8)} is not used`, async (t) => {
       chmodSync(home, mode);
-      t.match(defaultsIn(home), { path: undefined, obstacle: `(${home} is writable by others than root)` });
+      t.match(defaultsIn(home), { path: undefined, obstacle: `: ${home} is writable by others than root` });
       t.same(readdirSync(join(home, "state/gemini-bridge")), []);
       writeFileSync(join(home, "state/gemini-bridge/probe.json"), "{}", { mode: 0o600 });
       t.notOk(isSecure(join(home, "state/gemini-bridge/probe.json")), "the CLI agrees");

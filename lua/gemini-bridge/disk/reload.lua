@@ -206,29 +206,45 @@ function M.saved(buf, tick)
   vim.bo[buf].modified = has_later_edits
 end
 
+--- Reloads the buffer of a file, or tells the user that the file has changed but the buffer has unsaved changes.
+---@param name string Absolute path.
+local function update(name)
+  local buf = path.buffer(name)
+  if not buf then
+    return
+  end
+  M.now(buf)
+  if vim.bo[buf].modified and versions[buf] ~= path.version(name) and not told[buf] then
+    told[buf] = true
+    local text =
+      "%s has changed on disk, but you have unsaved changes. :e! discards them, :w! overwrites the file."
+    notify(text:format(path.display(name, 24)), "warn")
+  end
+end
+
+--- Cancels the delayed update of an emptied file. Indexed by path.
+---@type table<string, fun()>
+local delayed = {}
+
 --- Reloads the buffer of a file that an agent may have written, unless the buffer has unsaved changes.
 ---@param params { path: string } Absolute path.
 function M.written(params)
+  local name = params.path
   scheduler.now(function()
-    local buf = path.buffer(params.path)
-    if not buf then
-      return
+    local cancel, buf = delayed[name], path.buffer(name)
+    delayed[name] = nil
+    if cancel then
+      cancel()
+    end
+    if not buf or not was_emptied(buf, name) then
+      return update(name)
     end
     -- Many programs empty a file just before they write the new text. Reading the empty file would move the cursor to
     -- line 1.
-    if was_emptied(buf, params.path) then
-      scheduler.after(REFILL_TIMEOUT_MS, function()
-        M.now(buf)
-      end)
-    else
-      M.now(buf)
-    end
-    if vim.bo[buf].modified and versions[buf] ~= path.version(params.path) and not told[buf] then
-      told[buf] = true
-      local text =
-        "%s has changed on disk, but you have unsaved changes. :e! discards them, :w! overwrites the file."
-      notify(text:format(path.display(params.path, 24)), "warn")
-    end
+    delayed[name] = scheduler.after(REFILL_TIMEOUT_MS, function()
+      delayed[name] = nil
+      update(name)
+    end)
   end)
 end
 

@@ -68,15 +68,17 @@ end
 ---@field asking string[] Names of the connected CLIs that ask before edits while the gate is on.
 ---@field others string[] Names of the other connected CLIs, each with the reason.
 ---@field is_possible boolean True if at least one connected CLI asks before edits or may ask.
+---@field is_on boolean True if the gate is on for at least one connected CLI.
 
 --- Lists the connected CLIs that ask before edits while the gate is on, and the CLIs that do not ask.
 ---@param cli? string Name of a CLI. Leaves out other CLIs.
 ---@return gemini_bridge.GateReach
 function M.reach(cli)
-  local reach = { asking = {}, others = {}, is_possible = false } ---@type gemini_bridge.GateReach
+  local reach = { asking = {}, others = {}, is_possible = false, is_on = false } ---@type gemini_bridge.GateReach
   for _, client in ipairs(status.get().clients) do
     if not cli or client.cli == cli then
       local name, reason, may_ask = status.name(client), obstacle(client)
+      reach.is_on = reach.is_on or M.is_on(client.cli)
       reach.is_possible = reach.is_possible or not reason or may_ask == true
       if reason then
         table.insert(reach.others, ("%s (%s)"):format(name, reason))

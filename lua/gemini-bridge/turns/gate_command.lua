@@ -13,7 +13,7 @@ local function open(cli)
   local reach = gate.reach(cli)
   local list = table.concat(reach.others, "; ")
   if #reach.others > 0 and not reach.is_possible then
-    local problem = gate.is_on(cli) and "The gate is on, but does not make any connected CLI ask: %s"
+    local problem = reach.is_on and "The gate is on, but does not make any connected CLI ask: %s"
       or "The gate stays off, because it would not make any connected CLI ask: %s"
     return notify(problem:format(list), "error")
   end
