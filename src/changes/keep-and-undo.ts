@@ -301,7 +301,7 @@ function inRanges(
   const { text, chosen, isRefused } = splitHunks(change.text, lines, isMeant);
   if (isRefused)
     throw new Refusal(
-      `A hunk in ${basename(change.path)} cannot be split, because the agent has overwritten one of your edits in it: choose the whole hunk`,
+      `A part of a hunk in ${basename(change.path)} cannot be kept or undone alone, because the agent has overwritten one of your edits there: choose the whole hunk`,
     );
   return chosen.size > 0 ? { change: { ...change, text }, ids: chosen } : undefined;
 }
