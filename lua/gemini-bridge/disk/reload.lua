@@ -207,12 +207,9 @@ function M.saved(buf, tick)
 end
 
 --- Reloads the buffer of a file, or tells the user that the file has changed but the buffer has unsaved changes.
+---@param buf integer
 ---@param name string Absolute path.
-local function update(name)
-  local buf = path.buffer(name)
-  if not buf then
-    return
-  end
+local function update(buf, name)
   M.now(buf)
   if vim.bo[buf].modified and versions[buf] ~= path.version(name) and not told[buf] then
     told[buf] = true
@@ -236,14 +233,18 @@ function M.written(params)
     if cancel then
       cancel()
     end
-    if not buf or not was_emptied(buf, name) then
-      return update(name)
+    if not buf then
+      return
+    elseif not was_emptied(buf, name) then
+      return update(buf, name)
     end
     -- Many programs empty a file just before they write the new text. Reading the empty file would move the cursor to
     -- line 1.
     delayed[name] = scheduler.after(REFILL_TIMEOUT_MS, function()
       delayed[name] = nil
-      update(name)
+      if vim.api.nvim_buf_is_loaded(buf) then
+        update(buf, name)
+      end
     end)
   end)
 end
