@@ -59,7 +59,24 @@ function fail(message) {
 
 if (!existsSync(entry)) fail(`${relative(root, entry)} is missing`);
 const replaced = leaveOut(leftOut);
-const { build } = await import("esbuild").catch(() => fail("esbuild is not installed; run: npm ci"));
+const { build, transform } = await import("esbuild").catch(() =>
+  fail("esbuild is not installed; run: npm ci"),
+);
+
+/**
+ * Shortens the local names of libraries, which makes the bundle a tenth smaller. Keeps the names of `src`, so that
+ * stack traces in a user's log are readable. (esbuild's option keepNames would cost time and memory.)
+ * @type {import("esbuild").Plugin}
+ */
+const shortNames = {
+  name: "short-names",
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]node_modules[\\/].*\.[cm]?js$/ }, async ({ path }) => {
+      const { code } = await transform(readFileSync(path, "utf8"), { minifyIdentifiers: true });
+      return { contents: code };
+    });
+  },
+};
 
 const sources = hashOfSources();
 
@@ -78,13 +95,11 @@ async function bundle(entry) {
     target: "node20",
     // Forbids `import()` in the bundle: rplugin/node/gemini-bridge/load.js gives the bundle only `require`.
     supported: { "dynamic-import": false },
-    // Keeps all names, so that stack traces in a user's log are readable. (esbuild's option keepNames would cost time
-    // and memory.)
     minifySyntax: true,
     minifyWhitespace: true,
     legalComments: "none",
     metafile: true,
-    plugins: [replaced.plugin],
+    plugins: [replaced.plugin, shortNames],
     define: { SOURCES: JSON.stringify(sources) },
     logLevel: "warning", // esbuild prints each error with its source position
   });

@@ -1,9 +1,11 @@
 // Replaces modules that libraries import but the bridge never calls. The bundle becomes smaller, and its start faster
 // (bench/README.md has measurements).
 
+import { createRequire } from "node:module";
+
 /**
- * Modules to replace. If a file whose path contains `library` imports one of `modules`, the import gets the code in
- * `instead`.
+ * Modules to replace. If a file whose path contains `library` imports one of `modules`, the import gets the code that
+ * `instead` is or returns.
  */
 export const leftOut = [
   // The logger of the Neovim client (winston). The bridge does not use its log, and src/neovim/client.ts already
@@ -32,6 +34,30 @@ export const leftOut = [
     library: "/fastify/",
     modules: ["@fastify/ajv-compiler", "@fastify/fast-json-stringify-compiler"],
     instead: "module.exports = () => () => undefined;",
+  },
+  // Validation of the server's options, which are constants in src/http/server.ts. Only the default values stay.
+  {
+    library: "/fastify/",
+    modules: ["./config-validator"],
+    instead: () => {
+      const { defaultInitOptions } = createRequire(import.meta.url)("fastify/lib/config-validator.js");
+      return `const defaults = ${JSON.stringify(defaultInitOptions)};
+        module.exports = (options) => Object.assign(options, { ...defaults, ...options });
+        module.exports.defaultInitOptions = defaults;`;
+    },
+  },
+  // Addresses of clients behind a proxy. The bridge listens only on loopback addresses and trusts no proxy.
+  {
+    library: "/fastify/",
+    modules: ["@fastify/proxy-addr"],
+    instead: "module.exports = {};",
+  },
+  // Search for slow regular expressions in the paths of routes, a drawing of all routes, and the router's compiler. The
+  // bridge's paths have no regular expressions; it draws no routes, and keeps Fastify's default `compile: false`.
+  {
+    library: "/find-my-way/",
+    modules: ["safe-regex2", "./lib/pretty-print", "./lib/compiler"],
+    instead: "module.exports = () => true;",
   },
   // Optional native code for WebSockets. Without this code, the package `ws` uses JavaScript.
   {
@@ -80,7 +106,9 @@ export function leaveOut(replacements) {
         found.used = true;
         return { path, namespace, pluginData: found.instead };
       });
-      build.onLoad({ filter: /.*/, namespace }, ({ pluginData }) => ({ contents: pluginData }));
+      build.onLoad({ filter: /.*/, namespace }, ({ pluginData }) => ({
+        contents: typeof pluginData === "function" ? pluginData() : pluginData,
+      }));
     },
   };
   const unused = () =>
