@@ -13,6 +13,17 @@ local function lazy(name, module)
   end
 end
 
+--- Returns a function for completion that loads a module, and calls a function of that module to list the candidates.
+---@param name string Name of the function.
+---@param module? string Module of the function. Default: "gemini-bridge.commands".
+local function candidates(name, module)
+  return function(lead, line)
+    return vim.tbl_filter(function(candidate)
+      return vim.startswith(candidate, lead)
+    end, lazy(name, module)(lead, line))
+  end
+end
+
 --- Defines a command and its <Plug> mapping. To start fast, this file runs no loop and no Lua function with a loop.
 --- LuaJIT would compile a loop, which takes as long as all other work of this file.
 ---@param name string
@@ -26,7 +37,7 @@ local function command(name, run, opts)
   vim.api.nvim_set_keymap("t", plug, keys, map)
 end
 
-local diff = lazy("complete_diffs")
+local diff = candidates("complete_diffs")
 -- Commands without "bar" take a path or a text, and both may contain "|".
 command("GeminiStart", lazy("start"), { desc = "Start the bridge to Gemini CLI", bar = true })
 command("GeminiStop", lazy("stop"), { desc = "Stop the bridge to Gemini CLI", bar = true })
@@ -45,14 +56,14 @@ command("Gemini", lazy("terminal"), {
   nargs = "*",
   bang = true,
   range = true, -- in Visual mode, ":" inserts a range
-  complete = lazy("complete_terminal"),
+  complete = candidates("complete_terminal"),
 })
 command("GeminiSend", lazy("send"), {
   desc = "Type a prompt with references into Gemini CLI",
   nargs = "*",
   bang = true,
   range = true,
-  complete = lazy("complete_send"),
+  complete = candidates("complete_send"),
 })
 command("GeminiPrompt", lazy("prompt"), {
   desc = "Write a prompt for Gemini CLI in a buffer",
@@ -64,7 +75,7 @@ command("GeminiAdd", lazy("add"), {
   desc = "Type references to files into Gemini CLI",
   nargs = "*",
   range = true,
-  complete = lazy("complete_files"),
+  complete = lazy("complete", "gemini-bridge.prompt.expand"),
 })
 command("GeminiSelect", lazy("select"), {
   desc = "Pin or unpin a selection for Gemini CLI",
@@ -75,25 +86,25 @@ command("GeminiSelect", lazy("select"), {
 command("GeminiShare", lazy("share"), {
   desc = "Pause or resume sharing with Gemini CLI",
   nargs = 1,
-  complete = lazy("complete_share"),
+  complete = candidates("complete_share"),
   bar = true,
 })
 command("GeminiGate", lazy("run", "gemini-bridge.turns.gate_command"), {
   desc = "Make Gemini CLI ask before every edit",
   nargs = "*",
-  complete = lazy("complete", "gemini-bridge.turns.gate_command"),
+  complete = candidates("complete", "gemini-bridge.turns.gate_command"),
   bar = true,
 })
 command("GeminiEnv", lazy("env"), {
   desc = "Print and copy the lines that connect a CLI in another terminal",
   nargs = "?",
-  complete = lazy("complete_env"),
+  complete = candidates("complete_env"),
   bar = true,
 })
 command("GeminiDoctor", lazy("doctor"), {
   desc = "Find out why a CLI does not connect",
   nargs = "?",
-  complete = lazy("complete_doctor"),
+  complete = candidates("running", "gemini-bridge.report.doctor"),
   bar = true,
 })
 command("GeminiBuild", lazy("build"), { desc = "Build the Node part of the bridge", bar = true })
@@ -101,7 +112,7 @@ command("GeminiBuild", lazy("build"), { desc = "Build the Node part of the bridg
 command("GeminiExtension", lazy("extension"), {
   desc = "Install or remove the extension of a CLI",
   nargs = "+",
-  complete = lazy("complete_extension"),
+  complete = candidates("complete_extension"),
   bar = true,
 })
 
@@ -116,7 +127,7 @@ vim.api.nvim_create_autocmd("SessionLoadPost", { group = names, callback = lazy(
 
 ---@param desc string
 local function on_changes(desc)
-  return { desc = desc, nargs = "?", bang = true, range = true, complete = lazy("complete_changes") }
+  return { desc = desc, nargs = "?", bang = true, range = true, complete = candidates("complete_changes") }
 end
 
 command(
@@ -129,14 +140,19 @@ command("GeminiKeep", lazy("keep"), on_changes("Keep what a CLI changed"))
 command("GeminiUndo", lazy("undo"), on_changes("Undo what a CLI changed"))
 
 ---@param name string
----@param run string Name of the function in gemini-bridge.commands.
 ---@param desc string
-local function plug(name, run, desc)
-  local map = { callback = lazy(run), desc = desc }
-  vim.api.nvim_set_keymap("", ("<Plug>(gemini-%s)"):format(name), "", map)
+---@param run string Name of a function.
+---@param module? string Module of the function. Default: "gemini-bridge.commands".
+---@param argument? any Argument of the function.
+local function plug(name, desc, run, module, argument)
+  local function callback()
+    lazy(run, module)(argument)
+  end
+  vim.api.nvim_set_keymap("", ("<Plug>(gemini-%s)"):format(name), "", { callback = callback, desc = desc })
 end
 
-plug("next-change", "go_to_next", "Go to the next change of a CLI")
-plug("prev-change", "go_to_previous", "Go to the previous change of a CLI")
-plug("old-lines", "toggle_old", "Show or hide the old lines of a CLI's changes")
-plug("note", "note", "Write a note on lines for a CLI")
+local navigation = "gemini-bridge.changes.navigation"
+plug("next-change", "Go to the next change of a CLI", "jump", navigation, 1)
+plug("prev-change", "Go to the previous change of a CLI", "jump", navigation, -1)
+plug("old-lines", "Show or hide the old lines of a CLI's changes", "toggle_old", navigation)
+plug("note", "Write a note on lines for a CLI", "note")

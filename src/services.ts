@@ -124,7 +124,6 @@ export function createServices(options: ServicesOptions): Services {
     terminalOf: clients.terminalOf,
     userFiles,
     boot,
-    report,
     log,
   });
   const reviews = createReviews({

@@ -1,24 +1,8 @@
---- Implements the commands and their completion. plugin/gemini-bridge.lua defines their names and arguments.
+--- Implements the commands, and lists the candidates for their completion. plugin/gemini-bridge.lua defines their names
+--- and arguments.
 local notify = require("gemini-bridge.notify")
 
 local M = {}
-
---- Returns the candidates for completion that start with `lead`.
----@param candidates string[]
----@param lead string
----@return string[]
-local function starting_with(candidates, lead)
-  return vim.tbl_filter(function(candidate)
-    return vim.startswith(candidate, lead)
-  end, candidates)
-end
-
---- Returns the argument of the command, or nil.
----@param args vim.api.keyset.create_user_command.command_args
----@return string?
-local function argument(args)
-  return args.args ~= "" and args.args or nil
-end
 
 --- Expands the command's argument to a path, and calls `act` with the path. Without an argument, calls `act` with nil.
 ---@param args vim.api.keyset.create_user_command.command_args
@@ -106,10 +90,6 @@ function M.doctor(args)
   require("gemini-bridge.health").doctor(pid)
 end
 
-function M.complete_doctor(lead)
-  return starting_with(require("gemini-bridge.report.doctor").running(), lead)
-end
-
 --- Implements `:GeminiLog`.
 function M.log()
   local path = require("gemini-bridge.host.boot").log_file()
@@ -143,13 +123,10 @@ function M.review(args)
   end)
 end
 
-function M.complete_diffs(lead)
-  return starting_with(
-    vim.tbl_map(function(diff)
-      return diff.filePath
-    end, bridge().diffs()),
-    lead
-  )
+function M.complete_diffs()
+  return vim.tbl_map(function(diff)
+    return diff.filePath
+  end, bridge().diffs())
 end
 
 --- Removes the words `cli=…` and `name=…` from the start of a list, and returns their values.
@@ -190,7 +167,7 @@ function M.terminal(args)
   end)
 end
 
-function M.complete_terminal(lead)
+function M.complete_terminal()
   local candidates = {}
   for _, cli in ipairs(require("gemini-bridge.config.clis").all()) do
     candidates[#candidates + 1] = "cli=" .. cli.name
@@ -199,16 +176,8 @@ function M.complete_terminal(lead)
     candidates[#candidates + 1] = "name="
       .. require("gemini-bridge.terminal.shell_words").escape(terminal.name)
   end
-  return starting_with(candidates, lead)
+  return candidates
 end
-
-local SOURCES = {
-  ["--diagnostics"] = "diagnostics",
-  ["--quickfix"] = "quickfix",
-  ["--text"] = "nothing",
-  ["--output"] = "output",
-  ["--notes"] = "notes",
-}
 
 local FLAGS = { "--diagnostics", "--quickfix", "--text", "--output", "--notes", "--cancel" }
 
@@ -219,13 +188,12 @@ function M.send(args)
   if flag == "--cancel" then
     return require("gemini-bridge.prompt.outbox").cancel()
   end
-  local source = SOURCES[flag]
-  if flag and not source then
+  if flag and not vim.list_contains(FLAGS, flag) then
     return notify(("Unknown option %s. Known: %s"):format(flag, table.concat(FLAGS, ", ")), "error")
   end
   bridge().send({
-    source = source,
-    text = source and rest or args.args,
+    source = flag and (flag == "--text" and "nothing" or flag:sub(3)),
+    text = flag and rest or args.args,
     lines = lines(args),
     submit = args.bang,
   })
@@ -233,7 +201,7 @@ end
 
 function M.complete_send(lead, line)
   local before = line:sub(1, #line - #lead)
-  return before:match("GeminiSend!?%s+$") and starting_with(FLAGS, lead) or {}
+  return before:match("GeminiSend!?%s+$") and FLAGS or {}
 end
 
 --- Implements `:[range]GeminiPrompt[!] [text]`.
@@ -241,7 +209,10 @@ function M.prompt(args)
   if args.bang then
     bridge().pick("prompts")
   else
-    require("gemini-bridge.prompt.composer").open({ text = argument(args), lines = lines(args) })
+    require("gemini-bridge.prompt.composer").open({
+      text = args.args ~= "" and args.args or nil,
+      lines = lines(args),
+    })
   end
 end
 
@@ -252,10 +223,6 @@ function M.add(args)
     return notify(problem, "warn")
   end
   bridge().send({ files = #files > 0 and files or nil, lines = lines(args) })
-end
-
-function M.complete_files(lead)
-  return require("gemini-bridge.prompt.expand").complete(lead)
 end
 
 --- Implements `:[range]GeminiSelect[!]`.
@@ -281,23 +248,23 @@ function M.share(args)
   )
 end
 
-function M.complete_share(lead)
-  return starting_with({ "off", "on" }, lead)
+function M.complete_share()
+  return { "off", "on" }
 end
 
 local SHELLS = { "--sh", "--fish", "--tmux" }
 
 --- Implements `:GeminiEnv [--sh|--fish|--tmux]`.
 function M.env(args)
-  local form = argument(args) or SHELLS[1]
+  local form = args.fargs[1] or SHELLS[1]
   if not vim.tbl_contains(SHELLS, form) then
     return notify(("Unknown option %s. Known: %s"):format(form, table.concat(SHELLS, ", ")), "error")
   end
   require("gemini-bridge.report.shell_lines").show(form:sub(3))
 end
 
-function M.complete_env(lead)
-  return starting_with(SHELLS, lead)
+function M.complete_env()
+  return SHELLS
 end
 
 --- Implements `:GeminiChanges[!]`.
@@ -334,23 +301,11 @@ function M.history()
   require("gemini-bridge.changes.history.page").open()
 end
 
-function M.complete_changes(lead)
+function M.complete_changes()
   local candidates = vim.tbl_map(function(change)
     return change.path
   end, bridge().changes())
-  return starting_with(vim.list_extend({ "all", "turn" }, candidates), lead)
-end
-
-function M.go_to_next()
-  require("gemini-bridge.changes.navigation").jump(1)
-end
-
-function M.go_to_previous()
-  require("gemini-bridge.changes.navigation").jump(-1)
-end
-
-function M.toggle_old()
-  require("gemini-bridge.changes.navigation").toggle_old()
+  return vim.list_extend({ "all", "turn" }, candidates)
 end
 
 --- Asks the user for a note on the cursor's line or on the selected lines.
@@ -379,14 +334,11 @@ end
 function M.complete_extension(lead, line)
   local before = line:sub(1, #line - #lead)
   if before:match("^%S+%s+$") then
-    return starting_with(ACTIONS, lead)
+    return ACTIONS
   end
-  return starting_with(
-    vim.tbl_map(function(cli)
-      return cli.name
-    end, require("gemini-bridge.config.clis").all()),
-    lead
-  )
+  return vim.tbl_map(function(cli)
+    return cli.name
+  end, require("gemini-bridge.config.clis").all())
 end
 
 return M

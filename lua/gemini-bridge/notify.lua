@@ -54,12 +54,6 @@ local function take(characters, cells)
   return taken
 end
 
----@param text string
----@return string[]
-local function split(text)
-  return vim.fn.split(text, [[\zs]])
-end
-
 --- Returns how many screen cells `fit` uses for the end of a text. This is a third of the cells. The end gets up to two
 --- thirds if it then contains a whole command of the plugin, or the whole last clause. Both usually say what to do.
 ---@param text string
@@ -85,7 +79,7 @@ local function fit(text, cells)
   if vim.fn.strdisplaywidth(text) <= cells then
     return text
   end
-  local characters = split(text)
+  local characters = vim.fn.split(text, [[\zs]])
   local ending = width_of_end(text, cells)
   local head = take(characters, cells - 1 - ending)
   local tail = vim.fn.reverse(take(vim.fn.reverse(characters), ending))
@@ -104,7 +98,7 @@ local function lines(text)
   return vim
     .iter(found)
     :map(function(line)
-      local pieces, rest = {}, split(line)
+      local pieces, rest = {}, vim.fn.split(line, [[\zs]])
       while #rest > 0 do
         local piece = take(rest, math.max(room(), 2))
         pieces[#pieces + 1] = table.concat(piece)
@@ -158,36 +152,26 @@ local function show(notices)
   vim.api.nvim_echo({ { line, HIGHLIGHTS[notice.level] } }, false, {})
 end
 
---- Shows messages again when the user leaves Terminal mode. In Terminal mode, Neovim 0.12 shows "-- TERMINAL --" in
---- place of messages.
+--- Shows messages again when the user leaves Terminal mode, if they were shown in that mode or just before it. In
+--- Terminal mode, Neovim 0.12 shows "-- TERMINAL --" in place of messages. |:Gemini| may report a problem and then open
+--- the terminal.
 ---@param notices gemini_bridge.Notice[]
-local function show_after_terminal_mode(notices)
-  local deadline = vim.uv.now() + REPEAT_MAX_AGE_MS
+local function repeat_after_terminal_mode(notices)
+  local shown_at, is_covered = vim.uv.now(), vim.api.nvim_get_mode().mode == "t"
   vim.api.nvim_create_autocmd("ModeChanged", {
     group = vim.api.nvim_create_augroup("gemini-bridge.notify", {}),
-    pattern = "t:*",
-    once = true,
-    callback = vim.schedule_wrap(function()
-      if vim.uv.now() < deadline then
-        show(notices)
-      end
-    end),
-  })
-end
-
---- Shows messages again after Terminal mode, if that mode starts before the user can have read them. This happens when
---- |:Gemini| reports a problem and then opens the terminal.
----@param notices gemini_bridge.Notice[]
-local function watch_terminal_mode(notices)
-  local deadline = vim.uv.now() + READING_TIME_MS
-  vim.api.nvim_create_autocmd("ModeChanged", {
-    group = vim.api.nvim_create_augroup("gemini-bridge.notify", {}),
-    pattern = "*:t",
-    once = true,
+    pattern = { "*:t", "t:*" },
     callback = function()
-      if vim.uv.now() < deadline then
-        show_after_terminal_mode(notices)
+      local age = vim.uv.now() - shown_at
+      if not is_covered then
+        is_covered = age < READING_TIME_MS
+        return not is_covered
+      elseif age < REPEAT_MAX_AGE_MS then
+        vim.schedule(function()
+          show(notices)
+        end)
       end
+      return true
     end,
   })
 end
@@ -218,11 +202,7 @@ local function flush()
   if is_own then
     vim.iter(due):each(record)
     show(due)
-    if vim.api.nvim_get_mode().mode == "t" then
-      show_after_terminal_mode(due)
-    else
-      watch_terminal_mode(due)
-    end
+    repeat_after_terminal_mode(due)
     return
   end
   for _, notice in ipairs(due) do

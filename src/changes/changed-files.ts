@@ -5,7 +5,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ShownChange } from "../contract/changes.ts";
 import type { Agent } from "../contract/hooks.ts";
-import type { Status } from "../contract/neovim.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 import { type FileState, unknown } from "../system/file-state.ts";
 import { createFileWatch } from "../system/file-watch.ts";
@@ -15,12 +14,6 @@ import { type Author, beginChange, type FileChange, isChanged, shown } from "./f
 /** Maximum total length of all texts (characters). Beyond this limit, the texts of further files are not kept. */
 const MAX_TEXT_LENGTH = 64 * 1024 * 1024;
 const FULL = "too many other changes are unreviewed; after you keep some, later changes can be undone";
-
-/**
- * Delay before the number of changes is reported (ms). If several files change during this delay, only one report is
- * sent.
- */
-const REPORT_DELAY_MS = 50;
 
 /** Reason for an update: an agent has written the file (`agent`), or the user has kept or undone hunks (`decision`). */
 interface Cause {
@@ -68,8 +61,6 @@ interface ChangedFilesOptions {
   /** Called with files that may have changed on disk. */
   look: (paths: ReadonlySet<string>) => void;
   agentWrote(path: string, agent: Agent): void;
-  /** Called with the number of changed files and hunks, shortly after these numbers have changed. */
-  report(counts: NonNullable<Status["changes"]>): void;
 }
 
 export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
@@ -84,7 +75,6 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
   const awaited = new Map<string, { agent: Agent; paths: Map<string, number> }>();
   const watch = createFileWatch(options.look);
   let areAtWork = false;
-  let reporting: NodeJS.Timeout | undefined;
   /**
    * True if Neovim reports the files that the user writes. Undefined until the host has set this: after a restart of
    * the host process, Neovim may still have the earlier setting.
@@ -147,7 +137,6 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
     }
     if (now) told.set(path, now);
     else told.delete(path);
-    reporting ??= setTimeout(report, REPORT_DELAY_MS).unref();
     bridge.tell("change_show", {
       path,
       change: now,
@@ -155,12 +144,6 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
       edited: agent !== undefined && now !== undefined,
       decision: now ? undefined : decision,
     });
-  }
-
-  function report(): void {
-    reporting = undefined;
-    const hunks = [...told.values()].reduce((sum, change) => sum + change.hunks.length, 0);
-    options.report({ files: told.size, hunks });
   }
 
   return {
@@ -219,10 +202,7 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
       follow();
       return saved.changes.filter(({ path }) => !awaitingAgent(path));
     },
-    close() {
-      clearTimeout(reporting);
-      watch.close();
-    },
+    close: watch.close,
   };
 }
 

@@ -10,7 +10,7 @@ import { Refusal } from "../base/refusal.ts";
 import { createYielder } from "../base/work-slices.ts";
 import type { changeEvents } from "../contract/changes.ts";
 import type { Agent, AgentEvent } from "../contract/hooks.ts";
-import type { Boot, Status } from "../contract/neovim.ts";
+import type { Boot } from "../contract/neovim.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
 import { disk } from "../system/disk.ts";
 import { type FileState, readStableState, readState, realPath, versionAt } from "../system/file-state.ts";
@@ -77,11 +77,10 @@ interface ChangesOptions {
   terminalOf(agent: Agent): string | undefined;
   userFiles: UserFiles;
   boot: Pick<Boot, "stateDirectory" | "instance" | "exclude" | "absence" | "notes" | "workspace">;
-  report(change: Pick<Status, "changes">): void;
   log: Log;
 }
 
-export function createChanges({ bridge, terminalOf, userFiles, boot, report, log }: ChangesOptions): Changes {
+export function createChanges({ bridge, terminalOf, userFiles, boot, log }: ChangesOptions): Changes {
   const { stateDirectory, instance, exclude, absence, workspace } = boot;
   const { directories } = workspace;
   const memory = createChangeMemory({ directory: stateDirectory, instance, exclude, log });
@@ -102,7 +101,6 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
       decisions.agentWrote(path, agent);
       staging.wrote(path);
     },
-    report: (changes) => report({ changes }),
   });
   const tracker = createTracker({
     bridge,

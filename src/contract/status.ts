@@ -80,10 +80,6 @@ export const Status = z.object({
     .array(z.object({ name: z.string(), version: z.string() }))
     .optional()
     .describe("The clients whose models can call tools."),
-  changes: z
-    .object({ files: z.int(), hunks: z.int() })
-    .optional()
-    .describe("Number of files with unreviewed changes, and of their hunks."),
   told: z
     .object({
       cli: z.string().describe("Name of the CLI in the option `clis`."),

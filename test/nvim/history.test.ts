@@ -231,6 +231,6 @@ t.test("history entries of a file are sorted by time, also within a second", asy
     local groups = require("gemini-bridge.changes.history.groups").of({ entry("a"), entry("c"), entry("b") }, {})
     local nodes = require("gemini-bridge.changes.page.tree").build(groups, {})
     return vim.tbl_map(function(item) return item.entry.id end,
-      require("gemini-bridge.changes.page.tree").items(nodes[1]))`;
+      require("gemini-bridge.changes.page.tree").items({ nodes[1] }))`;
   t.same(await nvim.lua(order), ["b", "c", "a"]);
 });

@@ -41,7 +41,7 @@ t.test(":GeminiAdd takes unusual file names literally, and runs no command", asy
     await receives(nvim, `<@${name.replace(/[ (){}[\];|*?$`'"#&<>!~\\,]/g, "\\$&")} >`);
   }
   // The names as completion writes them.
-  const offered = await nvim.lua("return require('gemini-bridge.commands').complete_files('')");
+  const offered = await nvim.lua("return require('gemini-bridge.prompt.expand').complete('')");
   t.match(offered, ["\\#", "\\$HOME", "\\%", "\\<cfile>", "\\`touch\\ ran\\`"]);
 
   for (const hostile of [

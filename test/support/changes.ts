@@ -6,7 +6,7 @@ import { type Changes, createChanges } from "../../src/changes/changes.ts";
 import type { History } from "../../src/changes/history.ts";
 import type { Calls, ShownChange } from "../../src/contract/calls.ts";
 import type { Agent, AgentEvent } from "../../src/contract/hooks.ts";
-import type { Boot, Status } from "../../src/contract/neovim.ts";
+import type { Boot } from "../../src/contract/neovim.ts";
 import { createBridge } from "../../src/neovim/bridge.ts";
 import { readDiskText } from "../../src/system/disk-text.ts";
 import { createTemporaryFiles } from "../../src/system/temporary-files.ts";
@@ -18,8 +18,6 @@ import { temporary } from "./temporary.ts";
 export class ChangesHost {
   readonly shown = new Map<string, ShownChange>();
   readonly told: [name: string, params: object][] = [];
-  /** Status, as sent to Neovim. */
-  readonly status: Partial<Status> = {};
   readonly changes: Changes;
   readonly history: History;
   readonly directory: string;
@@ -74,7 +72,6 @@ export class ChangesHost {
       terminalOf: () => "gemini-2",
       userFiles,
       boot,
-      report: (change) => Object.assign(this.status, change),
       log,
     });
     this.history = this.changes.history;

@@ -2,7 +2,6 @@
 import { existsSync } from "node:fs";
 import t from "tap";
 import { ChangesHost } from "../support/changes.ts";
-import { waitFor } from "../support/wait.ts";
 
 const turn = (host: ChangesHost, prompt: string) => host.tell({ kind: "turn_started", prompt });
 
@@ -159,13 +158,4 @@ t.test("the earlier text of a file is shown completely for a comparison", async 
   host.changes.handlers.change_before_asked({ path: host.path("none.txt") });
   await host.settle();
   t.equal(last()?.[0], "change_show", "nothing is known of an unchanged file");
-});
-
-t.test("the status counts files and hunks", async (t) => {
-  const host = new ChangesHost(t);
-  host.write("a.txt", "1\n2\n3\n");
-  await host.edit("a.txt", "A\n2\nB\n");
-  await host.edit("b.txt", "new\n");
-  await waitFor(() => host.status.changes?.files === 2, "the count");
-  t.strictSame(host.status.changes, { files: 2, hunks: 3 });
 });

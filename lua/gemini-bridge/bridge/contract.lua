@@ -104,7 +104,6 @@
 ---@field shared? gemini_bridge.Shared Set while a CLI is connected.
 ---@field calls? integer Number of tool calls by models.
 ---@field toolClients? { name: string, version: string }[] The clients whose models can call tools.
----@field changes? { files: integer, hunks: integer } Number of files with unreviewed changes, and of their hunks.
 ---@field told? { cli: string, text: string, at: number } The last message to an agent about the user's decisions.
 ---@field editors? gemini_bridge.Editors Set after the user has opened the status view.
 ---@field error? string The reason for a failed start.

@@ -8,14 +8,6 @@ local CHUNK_LINES = 1000
 --- more places, replaces all lines from the first to the last difference in one change.
 local MAX_CHANGES = 1000
 
----@param buf integer
----@param first integer 0-based.
----@param last integer Exclusive.
----@return string[]
-local function lines(buf, first, last)
-  return vim.api.nvim_buf_get_lines(buf, first, last, true)
-end
-
 --- Counts the equal lines at the start of two buffers, or at their end.
 ---@param a integer
 ---@param b integer
@@ -27,7 +19,7 @@ local function count_same(a, b, max, from_end)
     local count = math.min(CHUNK_LINES, max - done)
     local function chunk(buf)
       local first = from_end and vim.api.nvim_buf_line_count(buf) - done - count or done
-      return lines(buf, first, first + count)
+      return vim.api.nvim_buf_get_lines(buf, first, first + count, true)
     end
     local ours, theirs = chunk(a), chunk(b)
     for i = 1, count do
@@ -60,7 +52,7 @@ end
 local function windows_in_empty_line(buf)
   return vim.tbl_filter(function(win)
     local row = vim.api.nvim_win_get_cursor(win)[1]
-    return lines(buf, row - 1, row)[1] == ""
+    return vim.api.nvim_buf_get_lines(buf, row - 1, row, true)[1] == ""
   end, vim.fn.win_findbuf(buf))
 end
 
@@ -73,7 +65,8 @@ return function(buf, other)
   local count, new_count = vim.api.nvim_buf_line_count(buf), vim.api.nvim_buf_line_count(other)
   local head = count_same(buf, other, math.min(count, new_count), false)
   local tail = count_same(buf, other, math.min(count, new_count) - head, true)
-  local old, new = lines(buf, head, count - tail), lines(other, head, new_count - tail)
+  local old = vim.api.nvim_buf_get_lines(buf, head, count - tail, true)
+  local new = vim.api.nvim_buf_get_lines(other, head, new_count - tail, true)
   for _, edit in vim.iter(compare(old, new)):rev():enumerate() do
     local from, removed, to, added = unpack(edit)
     local row = head + from - math.min(removed, 1)

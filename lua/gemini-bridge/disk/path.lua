@@ -5,21 +5,15 @@ local M = {}
 ---@param path string Absolute.
 ---@return string
 function M.real(path)
-  local rest = ""
-  local head = path
-  while head ~= "/" and head ~= "" do
-    local real = vim.uv.fs_realpath(head)
-    if real then
-      return (real == "/" and "" or real) .. rest
-    end
-    local parent, name = head:match("^(.*)/([^/]*)$")
-    if not parent then
-      break
-    end
+  local head, rest = path, ""
+  local real = vim.uv.fs_realpath(head)
+  while not real and head:find("/", 1, true) do
+    local name
+    head, name = head:match("^(.*)/([^/]*)$")
     rest = name == "" and rest or "/" .. name .. rest
-    head = parent
+    real = vim.uv.fs_realpath(head)
   end
-  return rest == "" and "/" or rest
+  return (((real or head) .. rest):gsub("^//", "/"))
 end
 
 --- Returns true if a path that the user typed names the same file as `path`.
@@ -128,26 +122,27 @@ end
 ---@return string
 function M.display(path, width)
   local shown = vim.fn.strtrans(M.relative(path))
-  if width and vim.fn.strdisplaywidth(shown) > width then
-    local rest = shown ---@type string?
-    while rest do
-      rest = rest:match("^[^/]*/(.+)$")
-      if rest and vim.fn.strdisplaywidth("…/" .. rest) <= width then
-        return "…/" .. rest
-      end
-    end
-    shown = vim.fs.basename(shown)
-    if vim.fn.strdisplaywidth(shown) <= width then
-      return shown
-    end
-    local characters = vim.fn.strchars(shown)
-    while vim.fn.strdisplaywidth(shown) >= width and characters > 0 do
-      characters = characters - 1
-      shown = vim.fn.strcharpart(shown, vim.fn.strchars(shown) - characters)
-    end
-    shown = "…" .. shown
+  local function fits(text)
+    return not width or vim.fn.strdisplaywidth(text) <= width
   end
-  return shown
+  if fits(shown) then
+    return shown
+  end
+  local rest = shown:match("^[^/]*/(.+)$")
+  while rest do
+    if fits("…/" .. rest) then
+      return "…/" .. rest
+    end
+    rest = rest:match("^[^/]*/(.+)$")
+  end
+  local name = vim.fs.basename(shown)
+  if fits(name) then
+    return name
+  end
+  while name ~= "" and not fits("…" .. name) do
+    name = vim.fn.strcharpart(name, 1)
+  end
+  return "…" .. name
 end
 
 --- Returns a part of a winbar that shows a path, shortened if necessary. See |gemini_bridge.BarPart|.

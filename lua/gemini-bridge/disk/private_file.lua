@@ -1,4 +1,4 @@
---- Reads and writes files that only the user may read (mode 600).
+--- Writes files that only the user may read (mode 600), and reads JSON files.
 local M = {}
 
 local MODE = tonumber("600", 8)

@@ -59,19 +59,12 @@ end
 ---@param name string
 ---@param buf? integer
 ---@return boolean
-local function has_autocommand(events, name, buf)
+function M.has_autocommand(events, name, buf)
   return vim.iter(vim.api.nvim_get_autocmds({ event = events })):any(function(autocmd)
     local text = autocmd.pattern:find("/", 1, true) and name or vim.fs.basename(name)
     return buf and autocmd.buffer == buf
       or vim.regex(vim.fn.glob2regpat(autocmd.pattern)):match_str(text) ~= nil
   end)
-end
-
---- Returns true if an autocommand reads the file in place of Neovim (BufReadCmd).
----@param name string
----@return boolean
-function M.is_read_by_autocommand(name)
-  return has_autocommand({ "BufReadCmd" }, name)
 end
 
 --- Returns true if only |:edit| can reload the buffer: if the buffer is binary, if autocommands are disabled, or if an
@@ -85,7 +78,7 @@ local function is_special(buf)
   return vim.bo[buf].binary
     or vim.o.eventignore ~= ""
     or vim.iter(vim.fn.win_findbuf(buf)):any(ignores_events)
-    or has_autocommand({ "BufReadCmd", "BufWriteCmd" }, vim.api.nvim_buf_get_name(buf), buf)
+    or M.has_autocommand({ "BufReadCmd", "BufWriteCmd" }, vim.api.nvim_buf_get_name(buf), buf)
 end
 
 --- Reads a file into an empty buffer. Also sets the options that Neovim detects, such as 'fileencoding'.

@@ -1,4 +1,7 @@
---- Joins texts for a winbar. In a narrow window, leaves out the least important texts.
+--- Shows texts in a winbar. In a narrow window, leaves out the least important texts.
+local config = require("gemini-bridge.config")
+local window = require("gemini-bridge.editor.window")
+
 local M = {}
 
 --- Default minimum width of a part with a `shorten` function, in screen cells.
@@ -29,7 +32,7 @@ end
 ---@param parts gemini_bridge.BarPart[]
 ---@param width integer Width of the window in screen cells.
 ---@return string # Value for 'winbar'.
-function M.fit(parts, width)
+local function fit(parts, width)
   local flexible = vim.iter(parts):find(function(part)
     return part.shorten
   end)
@@ -47,6 +50,17 @@ function M.fit(parts, width)
     end
   end
   return (join(parts, math.max(room(), MIN_CELLS)):gsub("%%", "%%%%"))
+end
+
+--- Shows a winbar, unless the option `diff.winbar` is off.
+---@param win integer
+---@param parts gemini_bridge.BarPart[]
+function M.show(win, parts)
+  -- Sets no winbar in a window of one row. Neovim would enlarge the window and later not give the rows back.
+  local has_room = vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_height(win) > 1
+  if has_room and config.get().diff.winbar then
+    window.set(win, { winbar = fit(parts, vim.api.nvim_win_get_width(win)) })
+  end
 end
 
 return M

@@ -3,6 +3,7 @@
 local clis = require("gemini-bridge.config.clis")
 local config = require("gemini-bridge.config")
 local notify = require("gemini-bridge.notify")
+local private_file = require("gemini-bridge.disk.private_file")
 
 local M = {}
 
@@ -83,25 +84,13 @@ local function paths(cli)
   return store, vim.fs.joinpath(store, cli.folder .. "-extension-install.json")
 end
 
----@param path string
----@return table? content
-local function read_json(path)
-  local file = io.open(path, "rb")
-  if not file then
-    return
-  end
-  local ok, content = pcall(vim.json.decode, file:read("*a") or "")
-  file:close()
-  return ok and type(content) == "table" and content or nil
-end
-
 --- Returns the state of the extension in a CLI. "gone" is a link to a folder that no longer contains the extension.
 ---@param cli gemini_bridge.Cli
 ---@return "installed"|"gone"|"none"
 function M.state(cli)
   local _, record = paths(cli)
-  local content = read_json(record)
-  if not content then
+  local content = private_file.read(record)
+  if type(content) ~= "table" then
     return "none"
   end
   local manifest = vim.fs.joinpath(tostring(content.source), "gemini-extension.json")

@@ -19,15 +19,12 @@ local postponed = {}
 ---@type table<string, fun()[]>
 local waiting = {}
 
---- Returns the path of a file that lists the CLIs for which the user has answered "Never", one name per line.
----@return string
-local function never_file()
-  return vim.fs.joinpath(vim.fn.stdpath("state"), "gemini-bridge", "no-extension")
-end
+--- A file that lists the CLIs for which the user has answered "Never", one name per line.
+local NEVER_FILE = vim.fs.joinpath(vim.fn.stdpath("state"), "gemini-bridge", "no-extension")
 
 ---@return string[]
 local function never()
-  local ok, lines = pcall(vim.fn.readfile, never_file())
+  local ok, lines = pcall(vim.fn.readfile, NEVER_FILE)
   return ok and lines or {}
 end
 
@@ -35,11 +32,11 @@ end
 ---@param names string[]
 local function write_never(names)
   local ok = pcall(function()
-    vim.fn.mkdir(vim.fs.dirname(never_file()), "p", 448)
-    assert(vim.fn.writefile(names, never_file()) == 0)
+    vim.fn.mkdir(vim.fs.dirname(NEVER_FILE), "p", 448)
+    assert(vim.fn.writefile(names, NEVER_FILE) == 0)
   end)
   if not ok then
-    notify(("Your answer was not saved, because %s cannot be written."):format(never_file()), "warn")
+    notify(("Your answer was not saved, because %s cannot be written."):format(NEVER_FILE), "warn")
   end
 end
 

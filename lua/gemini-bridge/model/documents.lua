@@ -114,7 +114,7 @@ local function read(path)
     error("there is no such file", 0)
   elseif stat.size > MAX_FILE_SIZE then
     error("the file is too large to be opened in the background: ask the user to open it", 0)
-  elseif reload.is_read_by_autocommand(path) then
+  elseif reload.has_autocommand({ "BufReadCmd" }, path) then
     -- Does not load the file, because an autocommand for BufReadCmd may run a program, for example to list an archive.
     error("only a plugin can read this file: ask the user to open it", 0)
   end

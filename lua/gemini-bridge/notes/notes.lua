@@ -1,12 +1,27 @@
 --- Manages the notes that the user writes on lines of files. A note stays until it is sent to a CLI or deleted.
+--- Stores notes for a week in a file that only the user can read. Several Neovims share this file. Each Neovim replaces
+--- only the notes that it has read or written.
 local config = require("gemini-bridge.config")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 local patterns = require("gemini-bridge.disk.patterns")
+local private_file = require("gemini-bridge.disk.private_file")
 local scheduler = require("gemini-bridge.editor.scheduler")
-local store = require("gemini-bridge.notes.store")
 
 local M = {}
+
+local PATH = vim.fs.joinpath(vim.fn.stdpath("state"), "gemini-bridge-notes.json")
+local MAX_AGE_S = 7 * 24 * 60 * 60
+--- Maximum number of notes and maximum total size. The oldest notes are removed first.
+local MAX_NOTES, MAX_SIZE_BYTES = 500, 1024 * 1024
+
+---@class gemini_bridge.Note
+---@field id string
+---@field path string Absolute.
+---@field first integer First line, 1-based.
+---@field last integer
+---@field text string
+---@field at integer Time of the last edit (Unix seconds).
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.notes")
 
@@ -43,17 +58,54 @@ local function follow_marks(buf)
   end
 end
 
---- Returns all notes, sorted by file and line, with current line numbers.
----@return gemini_bridge.Note[]
-local function current()
-  for buf in pairs(marks) do
-    follow_marks(buf)
+---@param value any
+---@return boolean
+local function is_note(value)
+  local function is_line(line)
+    return type(line) == "number" and line >= 1 and line % 1 == 0
   end
-  return sorted()
+  return type(value) == "table"
+    and type(value.id) == "string"
+    and type(value.path) == "string"
+    and value.path:sub(1, 1) == "/"
+    and is_line(value.first)
+    and is_line(value.last)
+    and type(value.text) == "string"
+    and type(value.at) == "number"
 end
 
+--- Returns the stored notes that are at most a week old.
+---@return gemini_bridge.Note[]
+local function stored()
+  local oldest = os.time() - MAX_AGE_S
+  return private_file.read_list(PATH, function(note)
+    return is_note(note) and note.at >= oldest
+  end)
+end
+
+--- Replaces the notes of this Neovim in the file. Keeps the notes of other Neovims.
 local function save()
-  store.write(known, current())
+  local all = vim.tbl_filter(function(note)
+    return not known[note.id]
+  end, stored())
+  vim.list_extend(all, M.list())
+  table.sort(all, function(a, b)
+    return a.at > b.at or a.at == b.at and a.id > b.id
+  end)
+  local kept, size = {}, 0
+  for _, note in ipairs(all) do
+    size = size + #note.text + #note.path
+    kept[#kept + 1] = #kept < MAX_NOTES and size <= MAX_SIZE_BYTES and note or nil
+  end
+  local problem
+  if #kept == 0 then
+    vim.uv.fs_unlink(PATH)
+  else
+    problem = private_file.write(PATH, vim.json.encode(kept))
+  end
+  if problem then
+    notify("The notes were not saved: " .. problem, "warn")
+  end
 end
 
 --- Shows the notes of the file that a buffer contains.
@@ -130,7 +182,7 @@ function M.load()
   end
   is_loaded = true
   local cwd = vim.fn.getcwd()
-  for _, note in ipairs(store.read()) do
+  for _, note in ipairs(stored()) do
     if path.is_below(note.path, cwd) then
       by_id[note.id], known[note.id] = note, true
     end
@@ -146,7 +198,10 @@ end
 ---@return gemini_bridge.Note[]
 function M.list()
   M.load()
-  return current()
+  for buf in pairs(marks) do
+    follow_marks(buf)
+  end
+  return sorted()
 end
 
 --- Deletes notes, also from the file on disk.
@@ -174,7 +229,6 @@ end
 --- deletes the note.
 ---@param lines [integer, integer] First and last line, 1-based.
 function M.edit(lines)
-  M.load()
   local buf = vim.api.nvim_get_current_buf()
   local problem = obstacle(buf)
   if problem then

@@ -10,10 +10,7 @@ local MAX_PROMPTS, MAX_SIZE_BYTES = 50, 1024 * 1024
 ---@field text string
 ---@field time integer Seconds since 1970.
 
----@return string
-local function path()
-  return vim.fs.joinpath(vim.fn.stdpath("state"), "gemini-bridge-prompts.json")
-end
+local PATH = vim.fs.joinpath(vim.fn.stdpath("state"), "gemini-bridge-prompts.json")
 
 ---@param value any
 ---@return boolean
@@ -24,7 +21,7 @@ end
 --- Saves the prompts.
 ---@param prompts gemini_bridge.PastPrompt[]
 local function write(prompts)
-  local problem = private_file.write(path(), vim.json.encode(prompts))
+  local problem = private_file.write(PATH, vim.json.encode(prompts))
   if problem then
     require("gemini-bridge.notify")(
       "The prompt was not saved, and :GeminiPrompt! cannot restore it: " .. problem,
@@ -36,7 +33,7 @@ end
 --- Returns the last prompts, newest first.
 ---@return gemini_bridge.PastPrompt[]
 function M.list()
-  return private_file.read_list(path(), is_prompt)
+  return private_file.read_list(PATH, is_prompt)
 end
 
 --- Adds the newest prompt. Removes an older prompt with the same text.

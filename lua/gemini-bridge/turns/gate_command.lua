@@ -70,18 +70,16 @@ function M.run(args)
   notify(("The gate is off: %s asks only if its own approval mode says so."):format(name))
 end
 
----@param lead string
+--- Lists the candidates for completion.
 ---@return string[]
-function M.complete(lead)
+function M.complete()
   local words = { "off", "on" }
   for _, cli in ipairs(clis.all()) do
     if cli.gate then
       words[#words + 1] = "cli=" .. cli.name
     end
   end
-  return vim.tbl_filter(function(word)
-    return vim.startswith(word, lead)
-  end, words)
+  return words
 end
 
 return M

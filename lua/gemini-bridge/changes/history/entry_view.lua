@@ -1,12 +1,13 @@
 --- Shows a history entry: the new text with highlighted changes, and the old lines as virtual lines.
-local bar = require("gemini-bridge.changes.page.bar")
 local compare = require("gemini-bridge.changes.page.compare")
 local groups = require("gemini-bridge.changes.history.groups")
 local inline = require("gemini-bridge.review.inline")
+local keymap = require("gemini-bridge.changes.page.keymap")
 local layout = require("gemini-bridge.changes.page.layout")
 local line_diff = require("gemini-bridge.editor.line_diff")
 local path = require("gemini-bridge.disk.path")
 local signs = require("gemini-bridge.changes.signs")
+local winbar_text = require("gemini-bridge.editor.winbar_text")
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
@@ -90,12 +91,12 @@ function M.set_bar(win, entry, texts)
   if groups.was_written(entry) then
     table.insert(hints, 1, { "undo", "undo" })
   end
-  bar.show(win, {
+  winbar_text.show(win, {
     path.part(entry.path),
     { text = " · " .. groups.kind(entry), rank = 5 },
     { text = is_deletion(texts) and " (deleted)" or "", rank = 4 },
     { text = (" by %s at %s"):format(entry.cli, os.date("%H:%M:%S", entry.at)), rank = 2 },
-    bar.hints(hints),
+    keymap.hints(hints),
   })
 end
 

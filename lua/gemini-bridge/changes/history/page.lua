@@ -1,6 +1,5 @@
 --- Implements the page of `:GeminiHistory`. A tree at the left lists the proposals and changes of CLIs by turn. A
 --- window at the right shows the entry under the cursor. The user can undo entries.
-local bar = require("gemini-bridge.changes.page.bar")
 local changes = require("gemini-bridge.changes.changes")
 local channel = require("gemini-bridge.bridge.channel")
 local compare = require("gemini-bridge.changes.page.compare")
@@ -17,6 +16,7 @@ local signs = require("gemini-bridge.changes.signs")
 local tree = require("gemini-bridge.changes.page.tree")
 local tree_view = require("gemini-bridge.changes.page.tree_view")
 local entry_view = require("gemini-bridge.changes.history.entry_view")
+local winbar_text = require("gemini-bridge.editor.winbar_text")
 
 local M = {}
 
@@ -39,7 +39,7 @@ end
 ---@param shown gemini_bridge.HistoryPage
 local function draw(shown)
   tree_view.draw(shown, groups.of(shown.entries, shown.undone), groups.face)
-  bar.show(shown.tree, { { text = "History" }, bar.hints({ { "help", "keys" } }) })
+  winbar_text.show(shown.tree, { { text = "History" }, keymap.hints({ { "help", "keys" } }) })
   if shown.current and shown.texts and layout.shows_own(shown) then
     entry_view.set_bar(shown.right, shown.current, shown.texts)
   end
@@ -173,10 +173,8 @@ local function meant(shown, lines)
     return { shown.current }
   end
   local ids = {}
-  for _, node in ipairs(tree_view.nodes_at(shown, lines)) do
-    for _, item in ipairs(tree.items(node)) do
-      ids[item.entry.id] = true
-    end
+  for _, item in ipairs(tree.items(tree_view.nodes_at(shown, lines))) do
+    ids[item.entry.id] = true
   end
   return vim.tbl_filter(function(entry)
     return ids[entry.id]
@@ -205,13 +203,6 @@ local function undo(shown, lines)
   end)
 end
 
---- Closes the history page and moves the focus back to the previous window.
----@param shown gemini_bridge.HistoryPage
-local function close(shown)
-  tree_view.dispose(shown)
-  layout.close(shown)
-end
-
 ---@type gemini_bridge.PageAction[]
 local ACTIONS = {
   { "open", open_node, "Go to the text, open or close the folder", tree = "<CR>" },
@@ -230,7 +221,7 @@ local ACTIONS = {
   },
   { "compare", toggle_compare, "Show or hide the earlier text side by side", tree = "d" },
   { "switch", tree_view.switch, "Go to the text, or back to the tree" },
-  { "close", close, "Close the page" },
+  { "close", tree_view.close, "Close the page" },
 }
 
 local keys = keymap.define("gemini-history", ACTIONS, groups.legend, get)

@@ -1,9 +1,9 @@
 --- Compares the earlier text of a file with the newer text: opens a window in diff mode beside or above the newer text.
-local bar = require("gemini-bridge.changes.page.bar")
 local channel = require("gemini-bridge.bridge.channel")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 local signs = require("gemini-bridge.changes.signs")
+local winbar_text = require("gemini-bridge.editor.winbar_text")
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
@@ -99,7 +99,7 @@ function M.show(right, name, lines)
   window.make_plain(left)
   signs.hide_old(shown_buf) -- the host may have sent old lines after the request for the earlier text
   -- Shows a winbar in both windows, so that corresponding lines have the same height.
-  bar.show(left, { path.part(name), { text = " · before", rank = 1 } })
+  winbar_text.show(left, { path.part(name), { text = " · before", rank = 1 } })
   window.set(left, COMPARED)
   window.set(right, COMPARED)
   align(left, right, lines)

@@ -19,6 +19,21 @@ local M = {}
 ---@field prefix string First part of the names of <Plug> mappings.
 ---@field actions gemini_bridge.PageAction[]
 
+--- Returns key hints as a part of a winbar. Leaves out keys that the user has disabled.
+---@param hints [string, string][] Pairs of a name in the option `changes.keys` and the word to show.
+---@param rank? integer Rank of the part, see |gemini_bridge.BarPart|. Default: 1.
+---@return gemini_bridge.BarPart
+function M.hints(hints, rank)
+  local keys, words = config.get().changes.keys, {}
+  for _, hint in ipairs(hints) do
+    local key = keys[hint[1]]
+    if key then
+      words[#words + 1] = ("%s %s"):format(key_list.name(key), hint[2])
+    end
+  end
+  return { text = #words > 0 and " · " .. table.concat(words, ", ") or "", rank = rank or 1 }
+end
+
 ---@param action gemini_bridge.PageAction
 ---@return string|false|nil
 local function configured(action)
@@ -66,20 +81,12 @@ function M.define(prefix, actions, legend, get)
   return { prefix = prefix, actions = actions }
 end
 
----@param restores fun()[]
-local function run(restores)
-  for _, restore in ipairs(restores) do
-    restore()
-  end
-end
-
 ---@param lhs string
 ---@param plug string
 ---@param action gemini_bridge.PageAction
 ---@param buf integer
----@return fun() restore
-local function map(lhs, plug, action, buf)
-  local restores = {}
+---@param restores fun()[] Gets functions that restore the earlier mappings.
+local function map(lhs, plug, action, buf, restores)
   for _, mode in ipairs(action.visual and { "n", "x" } or { "n" }) do
     local before = vim.api.nvim_buf_call(buf, function()
       return vim.fn.maparg(lhs, mode, false, true)
@@ -94,9 +101,6 @@ local function map(lhs, plug, action, buf)
       end
     end
   end
-  return function()
-    run(restores)
-  end
 end
 
 ---@param keymap gemini_bridge.Keymap
@@ -109,15 +113,15 @@ local function map_all(keymap, buf, is_tree)
     local plug = ("<Plug>(%s-%s)"):format(keymap.prefix, action[1])
     local everywhere = configured(action)
     if everywhere then
-      restores[#restores + 1] = map(everywhere, plug, action, buf)
+      map(everywhere, plug, action, buf, restores)
     end
     if is_tree and action.tree then
-      restores[#restores + 1] = map(action.tree, plug, action, buf)
+      map(action.tree, plug, action, buf, restores)
     end
   end
   return function()
-    if vim.api.nvim_buf_is_valid(buf) then
-      run(restores)
+    for _, restore in ipairs(vim.api.nvim_buf_is_valid(buf) and restores or {}) do
+      restore()
     end
   end
 end

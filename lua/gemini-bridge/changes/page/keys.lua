@@ -9,6 +9,7 @@ local notes = require("gemini-bridge.notes.notes")
 local notify = require("gemini-bridge.notify")
 local focus = require("gemini-bridge.editor.focus_and_mode")
 local page = require("gemini-bridge.changes.page.page")
+local redraw = require("gemini-bridge.changes.page.redraw")
 local reviews = require("gemini-bridge.review.requests")
 local signs = require("gemini-bridge.changes.signs")
 local tree = require("gemini-bridge.changes.page.tree")
@@ -42,13 +43,16 @@ local function is_undoable(chosen)
 end
 
 --- Keeps or undoes changes, then goes to the next undecided hunk. The cursor stays if none of the chosen hunks can be
---- undone.
+--- undone. Tells the user if the choice is empty.
 ---@param shown gemini_bridge.Page
 ---@param verb gemini_bridge.Verb
----@param chosen gemini_bridge.Chosen
+---@param chosen? gemini_bridge.Chosen
 ---@param from? integer First selected line. nil for whole hunks. With selected lines, a part of a hunk may stay
 --- undecided, so the cursor moves only after the host has answered.
 local function apply(shown, verb, chosen, from)
+  if not chosen or #chosen.files == 0 then
+    return notify("No unreviewed changes here.")
+  end
   local act = verb == "keep" and keep_and_undo.keep_chosen or keep_and_undo.undo_chosen
   act(chosen, function(sent)
     if verb == "undo" and not vim.iter(sent):any(is_undoable) then
@@ -56,7 +60,11 @@ local function apply(shown, verb, chosen, from)
     end
     decisions = decisions + 1
     if from then
-      return page.go_on_later(shown, chosen.files[1].path, from)
+      -- After the Node host has confirmed the decision, `page` moves the cursor to the goal.
+      local name = chosen.files[1].path
+      next_hunk.note_decided({ { path = name, hunks = {} } })
+      shown.goal = { path = name, line = from }
+      return
     end
     next_hunk.note_decided(sent)
     if #sent > 0 then
@@ -96,15 +104,10 @@ end
 ---@param nodes gemini_bridge.Node[]
 ---@return gemini_bridge.Chosen
 local function choose_nodes(nodes)
-  local chosen, known = {}, {}
-  for _, node in ipairs(nodes) do
-    for _, file in ipairs(tree.items(node)) do
-      ---@cast file gemini_bridge.PageFile
-      if file.change and not known[file.path] then
-        known[file.path] = true
-        chosen[#chosen + 1] = { path = file.path }
-      end
-    end
+  local chosen = {}
+  for _, file in ipairs(tree.items(nodes)) do
+    ---@cast file gemini_bridge.PageFile
+    chosen[#chosen + 1] = file.change and { path = file.path } or nil
   end
   return { files = chosen }
 end
@@ -114,8 +117,7 @@ end
 ---@return number?
 local function turn_here(shown)
   if tree_view.has_focus(shown) then
-    local node = tree_view.nodes_at(shown)[1]
-    local file = node and tree.items(node)[1] --[[@as gemini_bridge.PageFile?]]
+    local file = tree.items(tree_view.nodes_at(shown))[1] --[[@as gemini_bridge.PageFile?]]
     return file and file.turn
   end
   local file = shown.current and files.get(shown.current)
@@ -128,13 +130,11 @@ end
 ---@return boolean were_any
 local function decide_proposals(nodes, verb)
   local any = false
-  for _, node in ipairs(nodes) do
-    for _, file in ipairs(tree.items(node)) do
-      ---@cast file gemini_bridge.PageFile
-      if file.state == "proposed" then
-        any = true
-        reviews[verb == "keep" and "accept" or "reject"]({ path = file.path })
-      end
+  for _, file in ipairs(tree.items(nodes)) do
+    ---@cast file gemini_bridge.PageFile
+    if file.state == "proposed" then
+      any = true
+      reviews[verb == "keep" and "accept" or "reject"]({ path = file.path })
     end
   end
   return any
@@ -147,10 +147,8 @@ end
 local function decide_nodes(shown, verb, nodes)
   local had_proposals = decide_proposals(nodes, verb)
   local chosen = choose_nodes(nodes)
-  if #chosen.files > 0 then
+  if #chosen.files > 0 or not had_proposals then
     apply(shown, verb, chosen)
-  elseif not had_proposals then
-    notify("No unreviewed changes here.")
   end
 end
 
@@ -190,22 +188,14 @@ end
 ---@param verb gemini_bridge.Verb
 local function on_turn(shown, verb)
   local turn = turn_here(shown)
-  local chosen = turn and keep_and_undo.of_turn(turn)
-  if not chosen then
-    return notify("No unreviewed changes here.")
-  end
-  apply(shown, verb, chosen)
+  apply(shown, verb, turn and keep_and_undo.of_turn(turn))
 end
 
 --- Keeps or undoes all changes.
 ---@param shown gemini_bridge.Page
 ---@param verb gemini_bridge.Verb
 local function on_all(shown, verb)
-  local chosen = keep_and_undo.of_all()
-  if not chosen then
-    return notify("No unreviewed changes.")
-  end
-  apply(shown, verb, chosen)
+  apply(shown, verb, keep_and_undo.of_all())
 end
 
 --- Tells the user that no undecided hunk is left, or that only closed groups contain undecided hunks.
@@ -253,7 +243,7 @@ local function open_node(shown)
     return
   elseif not file then
     shown.is_open[node.key] = not node.is_open
-    page.draw()
+    redraw.all(shown)
   elseif file.state == "proposed" then
     reviews.review({ path = file.path })
   elseif shown.current ~= file.path or not layout.shows_own(shown) then
@@ -332,7 +322,7 @@ local ACTIONS = {
   { "note", note, "Write a note on the line or the selected lines", visual = true },
   { "send-notes", send_notes, "Send all notes to the CLI", tree = "gn" },
   { "switch", tree_view.switch, "Go to the file, or back to the tree" },
-  { "close", page.close, "Close the page" },
+  { "close", tree_view.close, "Close the page" },
 }
 
 local keys = keymap.define("gemini-changes", ACTIONS, appearance.legend, function()

@@ -50,14 +50,6 @@ function M.get()
   return page and tree_view.is_alive(page) and page or nil
 end
 
---- Draws the tree at once, for example after the user has opened a folder.
-function M.draw()
-  local shown = M.get()
-  if shown then
-    redraw.all(shown)
-  end
-end
-
 local draw_changed = scheduler.coalesce(function()
   local names = changed
   changed = {}
@@ -183,7 +175,7 @@ end
 ---@return boolean found
 function M.go_to_closed(shown)
   local left = vim.iter(shown.rows):find(function(node)
-    return node.kind == "group" and not node.is_open and vim.iter(tree.items(node)):any(next_hunk.is_left)
+    return node.kind == "group" and not node.is_open and vim.iter(tree.items({ node })):any(next_hunk.is_left)
   end)
   if left then
     vim.api.nvim_win_set_cursor(shown.tree, { left.row, 0 })
@@ -198,24 +190,6 @@ end
 function M.go_on(shown, from)
   if not M.go(shown, 1, from) then
     M.go_to_closed(shown)
-  end
-end
-
---- Goes to the next undecided hunk after the Node host has confirmed a decision on selected lines.
----@param shown gemini_bridge.Page
----@param name string Path of the file.
----@param line integer First selected line.
-function M.go_on_later(shown, name, line)
-  next_hunk.note_decided({ { path = name, hunks = {} } })
-  shown.goal = { path = name, line = line }
-end
-
---- Closes the review page and moves the focus back to the previous window.
-function M.close()
-  local shown = M.get()
-  if shown then
-    tree_view.dispose(shown)
-    layout.close(shown)
   end
 end
 

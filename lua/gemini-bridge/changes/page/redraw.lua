@@ -1,12 +1,13 @@
 --- Draws the tree and the winbars of the review page.
 local appearance = require("gemini-bridge.changes.page.appearance")
-local bar = require("gemini-bridge.changes.page.bar")
 local files = require("gemini-bridge.changes.page.files")
+local keymap = require("gemini-bridge.changes.page.keymap")
 local layout = require("gemini-bridge.changes.page.layout")
 local next_hunk = require("gemini-bridge.changes.page.next_hunk")
 local path = require("gemini-bridge.disk.path")
 local tree = require("gemini-bridge.changes.page.tree")
 local tree_view = require("gemini-bridge.changes.page.tree_view")
+local winbar_text = require("gemini-bridge.editor.winbar_text")
 
 local M = {}
 
@@ -20,21 +21,21 @@ local STATUSES = { added = " (new)", deleted = " (deleted)" }
 function M.bars(shown)
   local file = shown.current and files.get(shown.current)
   if layout.shows_own(shown) then
-    bar.show(shown.right, file and {
+    winbar_text.show(shown.right, file and {
       path.part(file.path, MIN_PATH_CELLS),
       { text = file.change and STATUSES[file.change.status] or "", rank = 4 },
       { text = (" · %d/%d"):format(file.decided, file.hunks), rank = 3 },
-      bar.hints({ { "next", "next" }, { "keep", "keep" }, { "undo", "undo" } }),
-      bar.hints({ { "help", "keys" } }, 2),
+      keymap.hints({ { "next", "next" }, { "keep", "keep" }, { "undo", "undo" } }),
+      keymap.hints({ { "help", "keys" } }, 2),
     } or {})
   end
   local decided, hunks = 0, 0
   for _, node in ipairs(shown.nodes) do
     decided, hunks = decided + node.decided, hunks + node.hunks
   end
-  bar.show(shown.tree, {
+  winbar_text.show(shown.tree, {
     { text = ("Changes %d/%d"):format(decided, hunks) },
-    bar.hints({ { "help", "keys" } }),
+    keymap.hints({ { "help", "keys" } }),
   })
 end
 

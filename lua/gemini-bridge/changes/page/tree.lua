@@ -10,7 +10,6 @@ local M = {}
 ---@field children gemini_bridge.Node[]
 ---@field item? gemini_bridge.TreeItem Only for a file.
 ---@field group? gemini_bridge.TreeGroup Only for a group.
----@field files integer Number of files at or below the node.
 ---@field added integer Number of added lines.
 ---@field removed integer Number of removed lines.
 ---@field decided integer Number of hunks that the user has kept or undone.
@@ -45,14 +44,8 @@ local function create(kind, key, name, parent)
     kind = kind,
     key = key,
     name = name,
-    depth = 0,
     parent = parent,
     children = {},
-    files = 0,
-    added = 0,
-    removed = 0,
-    decided = 0,
-    hunks = 0,
     is_open = true,
   }
   if parent then
@@ -103,21 +96,16 @@ local function comes_before(a, b)
   return a.name < b.name or a.name == b.name and a.key < b.key
 end
 
+local COUNTS = { "added", "removed", "decided", "hunks" }
+
 --- Adds up the counts of all nodes below a node.
 ---@param node gemini_bridge.Node
 local function add_up(node)
-  local item = node.item
-  if item then
-    node.files = 1
-    node.added, node.removed = item.added or 0, item.removed or 0
-    node.decided, node.hunks = item.decided or 0, item.hunks or 0
-    return
-  end
-  node.files, node.added, node.removed, node.decided, node.hunks = 0, 0, 0, 0, 0
-  for _, child in ipairs(node.children) do
-    node.files = node.files + child.files
-    node.added, node.removed = node.added + child.added, node.removed + child.removed
-    node.decided, node.hunks = node.decided + child.decided, node.hunks + child.hunks
+  for _, count in ipairs(COUNTS) do
+    node[count] = node.item and node.item[count] or 0
+    for _, child in ipairs(node.children) do
+      node[count] = node[count] + child[count]
+    end
   end
 end
 
@@ -211,13 +199,13 @@ function M.rows(nodes)
   return rows
 end
 
---- Returns the items of all files at or below a node.
----@param node gemini_bridge.Node
+--- Returns the items of all files at or below some nodes.
+---@param nodes gemini_bridge.Node[]
 ---@return gemini_bridge.TreeItem[]
-function M.items(node)
+function M.items(nodes)
   local items = {}
-  M.each({ node }, function(below)
-    items[#items + 1] = below.item
+  M.each(nodes, function(node)
+    items[#items + 1] = node.item
   end)
   return items
 end

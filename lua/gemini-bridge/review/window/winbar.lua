@@ -4,7 +4,6 @@ local config = require("gemini-bridge.config")
 local diff_hunks = require("gemini-bridge.review.diff_hunks")
 local key_list = require("gemini-bridge.editor.key_list")
 local path = require("gemini-bridge.disk.path")
-local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
@@ -67,23 +66,13 @@ end
 ---@param review gemini_bridge.Review
 function M.update(review)
   local view = review.view
-  if not view or not config.get().diff.winbar then
-    return
-  end
   -- Sets a winbar in both windows, so that corresponding lines stay at the same height.
-  for _, win in ipairs({ view.proposal, view.original }) do
-    -- Sets no winbar in a window of one row. Neovim would enlarge the window and later not give the rows back.
-    local has_room = vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_height(win) > 1
-    local buf = has_room and vim.api.nvim_win_get_buf(win)
-    local width = buf and vim.api.nvim_win_get_width(win) or 0
-    local text
+  for _, win in ipairs(view and { view.proposal, view.original } or {}) do
+    local buf = vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win)
     if buf == view.buffers.proposal then
-      text = winbar_text.fit(proposal_parts(review), width)
+      winbar_text.show(win, proposal_parts(review))
     elseif buf == view.buffers.original then
-      text = winbar_text.fit({ path.part(review.filePath) }, width)
-    end
-    if text then
-      window.set(win, { winbar = text })
+      winbar_text.show(win, { path.part(review.filePath) })
     end
   end
 end
