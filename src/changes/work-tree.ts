@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { lstatSync, type Stats } from "node:fs";
 import { lstat, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { attempt } from "../base/attempt.ts";
 import { createYielder } from "../base/work-slices.ts";
 import { disk } from "../system/disk.ts";
 import { codeOf } from "../system/error-code.ts";
@@ -143,11 +144,7 @@ async function isCaseSensitive(top: string): Promise<boolean> {
 
 /** Returns whether a directory is the top of a work tree. */
 export function hasGit(directory: string): boolean {
-  try {
-    return lstatSync(join(directory, ".git"), { throwIfNoEntry: false }) !== undefined;
-  } catch {
-    return false;
-  }
+  return attempt(() => lstatSync(join(directory, ".git"), { throwIfNoEntry: false })) !== undefined;
 }
 
 /** Result of `lstat`: the state of a path, undefined if nothing is there, or an error code. */

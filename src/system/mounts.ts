@@ -4,6 +4,7 @@
  */
 import { lstatSync, readlinkSync } from "node:fs";
 import { dirname } from "node:path";
+import { attempt } from "../base/attempt.ts";
 import { platform } from "./platform.ts";
 import type { MountTable } from "./system.ts";
 
@@ -73,12 +74,11 @@ export function mountsNow(table: MountTable = readTable()): Mounts {
   };
 }
 
+/** Returns the target of a symbolic link. A path with too many links counts as missing. */
 function readLink(path: string): string | undefined {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(path) : undefined;
-  } catch {
-    return undefined; // too many links: the path does not exist
-  }
+  return attempt(() =>
+    lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(path) : undefined,
+  );
 }
 
 let known: { table: MountTable; at: number } | undefined;
