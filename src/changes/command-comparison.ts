@@ -17,7 +17,7 @@ import { versionOf, withoutRename } from "../system/file-version.ts";
 import { LATE, type Snapshot, TOO_MANY } from "./command-snapshot.ts";
 import { NOT_KNOWN } from "./file-change.ts";
 import type { GitIndex, IndexEntry } from "./git-index.ts";
-import { BELOW_LINK, GIT_TIMEOUT_MS, repositoriesIn, type TreeSnapshot } from "./tree-snapshot.ts";
+import { BELOW_LINK, repositoriesIn, type TreeSnapshot } from "./tree-snapshot.ts";
 import { listFiles, NOT_UTF8 } from "./untracked-directories.ts";
 import {
   areReal,
@@ -26,7 +26,7 @@ import {
   type Found,
   lookAt,
   pathIn,
-  type ReadIndex,
+  readIndex,
   type Scope,
   untrackedFiles,
 } from "./work-tree.ts";
@@ -64,7 +64,6 @@ interface ComparisonOptions {
   /** Inodes of files whose content before the command is known. An inode still identifies a file after a rename. */
   readonly noticed: ReadonlySet<number>;
   readonly scope: Scope;
-  readonly readIndex: ReadIndex;
 }
 
 /** A file that differs from its entry in Git's index. */
@@ -86,20 +85,12 @@ interface Earlier extends Touched {
   readonly goneInode?: number | undefined;
 }
 
-export async function compare({
-  snapshot,
-  settled,
-  noticed,
-  scope,
-  readIndex,
-}: ComparisonOptions): Promise<Comparison> {
+export async function compare({ snapshot, settled, noticed, scope }: ComparisonOptions): Promise<Comparison> {
   const { trees, since, outside } = snapshot;
   const base = new Map([...snapshot.files, ...settled]);
   const isNew = (path: string) => !base.has(path);
   const known = await changedSince(base);
-  const inTrees = await Promise.all(
-    trees.map((tree) => compareTree(tree, since, { isNew, scope, readIndex })),
-  );
+  const inTrees = await Promise.all(trees.map((tree) => compareTree(tree, since, scope, isNew)));
   const listing = await listFiles(outside);
   const earlier = [...known, ...inTrees.flatMap(({ changed }) => changed)];
   const names = [...inTrees.flatMap(({ names }) => names), ...listing.paths].filter(isNew);
@@ -132,10 +123,6 @@ async function changedSince(base: ReadonlyMap<string, FileState>): Promise<Earli
   return changed;
 }
 
-interface TreeOptions extends Pick<ComparisonOptions, "scope" | "readIndex"> {
-  isNew(path: string): boolean;
-}
-
 interface TreeComparison {
   readonly changed: readonly Earlier[];
   /**
@@ -148,9 +135,10 @@ interface TreeComparison {
 async function compareTree(
   tree: TreeSnapshot,
   since: number,
-  { isNew, scope, readIndex }: TreeOptions,
+  scope: Scope,
+  isNew: (path: string) => boolean,
 ): Promise<TreeComparison> {
-  const [index, untracked] = await Promise.all([readIndex(tree), untrackedFiles(tree, GIT_TIMEOUT_MS)]);
+  const [index, untracked] = await Promise.all([readIndex(tree), untrackedFiles(tree)]);
   const isOpen = await createFilter(scope, tree.top);
   const names = newNames(tree, index, untracked?.files ?? []).filter(isOpen);
   const changed = await changedEntries(tree, since, isNew);
@@ -280,8 +268,7 @@ async function withBytes(
       room -= entry.size;
     }
   }
-  const bytes =
-    wanted.size > 0 ? await cleanBytes(tree, [...wanted], GIT_TIMEOUT_MS) : new Map<string, Buffer>();
+  const bytes = wanted.size > 0 ? await cleanBytes(tree, [...wanted]) : new Map<string, Buffer>();
   return changed.map(({ entry, mode, found }) => {
     const text = wanted.has(entry) ? bytes.get(entry.name)?.toString("latin1") : undefined;
     const metadata = { mode, uid: entry.uid, gid: entry.gid };

@@ -18,7 +18,7 @@ import {
 } from "../system/file-state.ts";
 import { restoreTree, SLOW, type StoredTree, type TreeSnapshot, takeTrees } from "./tree-snapshot.ts";
 import { findOutside, listFiles, MAX_LISTED_FILES, NOT_UTF8, type Outside } from "./untracked-directories.ts";
-import { type Candidate, candidatesAt, type ReadIndex, type Scope } from "./work-tree.ts";
+import { type Candidate, candidatesAt, type Scope } from "./work-tree.ts";
 
 /** Maximum total size of the files that are read before one command (bytes). */
 const MAX_TEXT_BYTES = 32 * 1024 * 1024;
@@ -58,7 +58,7 @@ interface Snapshots {
   forget(): void;
 }
 
-export function createSnapshots(readIndex: ReadIndex): Snapshots {
+export function createSnapshots(): Snapshots {
   /** Files that were read for the last snapshot. The next snapshot takes unchanged files from this cache. */
   let remembered = new Map<string, FileState>();
 
@@ -114,7 +114,7 @@ export function createSnapshots(readIndex: ReadIndex): Snapshots {
       const files = new Map<string, FileState>();
       // Reads open and changed files before running Git. These files matter most, and Git may be slow.
       await readInto(files, await candidatesAt(await Promise.all(known.map(realPath))), begun);
-      const { trees, differing, gaps } = await takeTrees(agent.cwd, { scope, begun, readIndex });
+      const { trees, differing, gaps } = await takeTrees(agent.cwd, scope, begun);
       const tops = trees.map(({ top }) => top);
       const outside = await findOutside(scope, tops);
       const others = await lookOutside(outside, begun);
@@ -136,13 +136,12 @@ export async function restoreSnapshot(
   snapshot: StoredSnapshot | undefined,
   files: Map<string, FileState>,
   scope: Scope,
-  readIndex: ReadIndex,
 ): Promise<Snapshot> {
   const nowhere = { directories: [], except: [] };
   if (!snapshot)
     return { since: Date.now(), files: new Map(), trees: [], outside: nowhere, gaps: [NOT_STORED] };
   const { since, outside, gaps } = snapshot;
-  const restored = await Promise.all(snapshot.trees.map((tree) => restoreTree(tree, scope, readIndex)));
+  const restored = await Promise.all(snapshot.trees.map((tree) => restoreTree(tree, scope)));
   const trees = restored.filter((tree) => tree !== undefined);
   const isWhole = trees.length === restored.length;
   return { since, files, trees, outside, gaps: isWhole ? gaps : [...gaps, INDEX_CHANGED] };

@@ -9,7 +9,7 @@ import { type FileState, inodeOf, readState, unknown } from "../system/file-stat
 import { compare, TOO_MUCH, type Touched } from "./command-comparison.ts";
 import type { CommandMemory, RestoredCommand } from "./command-memory.ts";
 import { createSnapshots, lengthOf, restoreSnapshot, type Snapshot } from "./command-snapshot.ts";
-import { createIndexReader, type Scope } from "./work-tree.ts";
+import type { Scope } from "./work-tree.ts";
 
 /**
  * Maximum total length of the changed files that are read after a command (characters). Further files are listed
@@ -91,8 +91,7 @@ interface Command {
  * @param except directory of the plugin's own files. These files are not tracked
  */
 export function createCommands(except: string, memory: CommandMemory): Commands {
-  const readIndex = createIndexReader();
-  const snapshots = createSnapshots(readIndex);
+  const snapshots = createSnapshots();
   const running = new Set<Command>();
   let storing: Promise<unknown> = Promise.resolve();
 
@@ -103,7 +102,7 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
   async function result(one: Command): Promise<CommandResult> {
     const { settled, noticed, seen, scope } = one;
     const snapshot = await one.snapshot;
-    const { touched, gaps } = await compare({ snapshot, settled, noticed, scope, readIndex });
+    const { touched, gaps } = await compare({ snapshot, settled, noticed, scope });
     const written: Written[] = [];
     let size = 0;
     const yieldIfDue = createYielder();
@@ -140,7 +139,7 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
     },
     resume({ directories, ...saved }) {
       const scope = { directories, except };
-      begin({ ...saved, scope, snapshot: restoreSnapshot(saved.snapshot, saved.files, scope, readIndex) });
+      begin({ ...saved, scope, snapshot: restoreSnapshot(saved.snapshot, saved.files, scope) });
     },
     async end(agent, command) {
       const one = [...running].find(

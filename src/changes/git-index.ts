@@ -65,6 +65,35 @@ export async function parseIndex(
   writtenAt: number,
   idLength: number,
 ): Promise<IndexEntry[] | undefined> {
+  function entryAt(start: number, name: string, isMerged: boolean): IndexEntry | undefined {
+    const number = (place: number) => bytes.readUInt32BE(start + 4 * place);
+    const mode = number(6);
+    const kind = mode & KIND;
+    // U+FFFD means that the name is not valid UTF-8. The decoded name could belong to another file.
+    if (kind === FOLDER || name.includes("\uFFFD") || ODD_NAME.test(name)) return undefined;
+    return {
+      name,
+      get object() {
+        return bytes.toString("hex", start + FIELDS_BYTES, start + FIELDS_BYTES + idLength);
+      },
+      isRegular: kind === REGULAR,
+      isRepository: kind === REPOSITORY,
+      mode: mode & 0o777,
+      uid: number(7),
+      gid: number(8),
+      size: number(9),
+      inode: number(5),
+      isSame: (found) =>
+        isMerged &&
+        isAt(number(2), number(3), found.mtimeMs) &&
+        isAt(number(0), number(1), found.ctimeMs) &&
+        number(9) === found.size % UINT32 &&
+        (found.ino > Number.MAX_SAFE_INTEGER || number(5) === found.ino % UINT32) &&
+        found.mtimeMs < writtenAt - CLOCK_TICK_MS &&
+        found.ctimeMs < writtenAt - CLOCK_TICK_MS,
+    };
+  }
+
   try {
     if (bytes.toString("latin1", 0, 4) !== "DIRC") return undefined;
     const version = bytes.readUInt32BE(4);
@@ -89,12 +118,7 @@ export async function parseIndex(
         name = bytes.subarray(at, end);
         at = start + ((end - start + 8) & ~7);
       }
-      const entry = entryAt(bytes, start, {
-        name: name.toString(),
-        idLength,
-        writtenAt,
-        isMerged: !(flags & 0x3000),
-      });
+      const entry = entryAt(start, name.toString(), !(flags & 0x3000));
       if (entry) entries.push(entry);
     }
     return isWhole(bytes, at, idLength) ? entries : undefined;
@@ -135,56 +159,13 @@ function varint(bytes: Buffer, at: number): { value: number; next: number } {
   return { value, next };
 }
 
-function entryAt(
-  bytes: Buffer,
-  start: number,
-  {
-    name,
-    idLength,
-    writtenAt,
-    isMerged,
-  }: { name: string; idLength: number; writtenAt: number; isMerged: boolean },
-): IndexEntry | undefined {
-  const number = (place: number) => bytes.readUInt32BE(start + 4 * place);
-  const mode = number(6);
-  const kind = mode & KIND;
-  // U+FFFD means that the name is not valid UTF-8. The decoded name could belong to another file.
-  if (kind === FOLDER || name.includes("\uFFFD") || ODD_NAME.test(name)) return undefined;
-  const [changed, written] = [time(number(0), number(1)), time(number(2), number(3))];
-  return {
-    name,
-    get object() {
-      return bytes.toString("hex", start + FIELDS_BYTES, start + FIELDS_BYTES + idLength);
-    },
-    isRegular: kind === REGULAR,
-    isRepository: kind === REPOSITORY,
-    mode: mode & 0o777,
-    uid: number(7),
-    gid: number(8),
-    size: number(9),
-    inode: number(5),
-    isSame: (found) =>
-      isMerged &&
-      isAt(written, found.mtimeMs) &&
-      isAt(changed, found.ctimeMs) &&
-      number(9) === found.size % UINT32 &&
-      (found.ino > Number.MAX_SAFE_INTEGER || number(5) === found.ino % UINT32) &&
-      found.mtimeMs < writtenAt - CLOCK_TICK_MS &&
-      found.ctimeMs < writtenAt - CLOCK_TICK_MS,
-  };
-}
-
-interface Time {
-  readonly ms: number;
-  /** True if the time has no fraction of a second. Some programs write only whole seconds. */
-  readonly isWhole: boolean;
-}
-
-function time(seconds: number, nanoseconds: number): Time {
-  return { ms: seconds * 1_000 + nanoseconds / 1_000_000, isWhole: nanoseconds === 0 };
-}
-
-/** Returns whether two times are equal. Ignores fractions of a second if the index has none. */
-function isAt({ ms, isWhole }: Time, found: number): boolean {
-  return isWhole ? Math.floor(found / 1_000) * 1_000 === ms : Math.abs(found - ms) < 0.001;
+/**
+ * Returns whether two times are equal. Ignores fractions of a second if the index has none, because some programs write
+ * only whole seconds.
+ * @param foundMs Unix milliseconds
+ */
+function isAt(seconds: number, nanoseconds: number, foundMs: number): boolean {
+  return nanoseconds === 0
+    ? Math.floor(foundMs / 1_000) === seconds
+    : Math.abs(foundMs - (seconds * 1_000 + nanoseconds / 1_000_000)) < 0.001;
 }

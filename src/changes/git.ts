@@ -7,27 +7,14 @@ import { spawn } from "node:child_process";
 /** Maximum size of Git's output (bytes). Larger output is an error. */
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 
-/**
- * Runs Git with arguments and standard input.
- * @returns the complete output; undefined after a failure or timeout
- */
-export type Git = (args: readonly string[], input?: string | Buffer) => Promise<Buffer | undefined>;
+/** Default timeout of each Git process. */
+const GIT_TIMEOUT_MS = 5_000;
 
 /**
  * Settings that override the repository's configuration. They are passed as arguments, because old releases of Git
  * ignore the environment variable GIT_CONFIG_COUNT.
  */
 const SETTINGS = ["core.fsmonitor=", "core.hooksPath=/dev/null", "core.quotePath=false"];
-
-/**
- * Returns a function that runs Git in a directory.
- * @param directory any directory in the work tree
- * @param timeout maximum duration of each command (milliseconds)
- */
-export function openGit(directory: string, timeout: number): Git {
-  const settings = SETTINGS.flatMap((setting) => ["-c", setting]);
-  return (args, input = "") => run(directory, [...settings, ...args], input, timeout);
-}
 
 function environment(): NodeJS.ProcessEnv {
   // Leaves out Git's variables. When Git starts Neovim to edit a commit message, these variables name the repository of
@@ -44,14 +31,21 @@ function environment(): NodeJS.ProcessEnv {
   };
 }
 
-function run(
+/**
+ * Runs Git with arguments and standard input.
+ * @param cwd any directory in the work tree
+ * @param timeout maximum duration (milliseconds)
+ * @returns the complete output; undefined after a failure or timeout
+ */
+export function runGit(
   cwd: string,
   args: readonly string[],
-  input: string | Buffer,
-  timeout: number,
+  input = "",
+  timeout = GIT_TIMEOUT_MS,
 ): Promise<Buffer | undefined> {
+  const settings = SETTINGS.flatMap((setting) => ["-c", setting]);
   return new Promise((resolve) => {
-    const git = spawn("git", args, {
+    const git = spawn("git", [...settings, ...args], {
       cwd,
       env: environment(),
       timeout,

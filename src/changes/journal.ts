@@ -6,6 +6,7 @@ import { appendFileSync, mkdirSync, truncateSync } from "node:fs";
 import { appendFile, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
+import { attempt } from "../base/attempt.ts";
 import type { Log } from "../base/log.ts";
 import { createYielder } from "../base/work-slices.ts";
 import { disk } from "../system/disk.ts";
@@ -243,11 +244,7 @@ function textOf({ key, at, json }: JournalLine): string {
 }
 
 function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => JSON.parse(text));
 }
 
 /** Replaces the lines of a journal. Sets the modification time of the file to the time of the newest line. */

@@ -10,8 +10,9 @@ import type { ChangedFiles } from "./changed-files.ts";
 import { type FileChange, fileStateOf, kept } from "./file-change.ts";
 import type { GitIndex } from "./git-index.ts";
 import type { History } from "./history.ts";
-import { createIndexReader, findWorkTree, hasGit, nameIn, objectName, type WorkTree } from "./work-tree.ts";
+import { findWorkTree, hasGit, nameIn, objectName, readIndex, type WorkTree } from "./work-tree.ts";
 
+/** Timeout of Git. Events of hooks wait meanwhile. */
 const GIT_TIMEOUT_MS = 2_000;
 
 /** Delay between an agent's write and reading Git's index, so that many writes in a row cause only one read. */
@@ -45,7 +46,6 @@ interface StagingOptions {
 }
 
 export function createStaging({ files, history, enqueue, areCommandsRunning }: StagingOptions): Staging {
-  const readIndex = createIndexReader();
   /** For each index: the object names of its files, by file name. */
   const names = new WeakMap<GitIndex, Map<string, string>>();
   /** Files whose object names in the index are not recorded yet. */

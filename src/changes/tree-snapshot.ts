@@ -15,15 +15,12 @@ import {
   isBelow,
   lookAt,
   pathIn,
-  type ReadIndex,
+  readIndex,
   type Scope,
   type Untracked,
   untrackedFiles,
   type WorkTree,
 } from "./work-tree.ts";
-
-/** Timeout of each Git process. */
-export const GIT_TIMEOUT_MS = 5_000;
 
 /** Maximum number of work trees, because Git must run for each of them. */
 const MAX_TREES = 16;
@@ -48,13 +45,6 @@ export interface TreeSnapshot extends WorkTree {
   readonly repositories: readonly string[];
 }
 
-interface TreesOptions {
-  readonly scope: Scope;
-  /** Aborted when the command begins. No further files are examined then. */
-  readonly begun: AbortSignal;
-  readonly readIndex: ReadIndex;
-}
-
 interface Trees {
   readonly trees: readonly TreeSnapshot[];
   /** Files that differ from Git's index, and untracked files. */
@@ -63,9 +53,12 @@ interface Trees {
   readonly gaps: readonly string[];
 }
 
-/** Takes the snapshots of all work trees. @param cwd the CLI's directory */
-export async function takeTrees(cwd: string, options: TreesOptions): Promise<Trees> {
-  const { scope, begun } = options;
+/**
+ * Takes the snapshots of all work trees.
+ * @param cwd the CLI's directory
+ * @param begun aborted when the command begins. No further files are examined then
+ */
+export async function takeTrees(cwd: string, scope: Scope, begun: AbortSignal): Promise<Trees> {
   const [own = cwd, ...open] = await Promise.all([cwd, ...scope.directories].map(realPath));
   const isNear = (path: string) => open.some((one) => isBelow(path, one) || isBelow(one, path));
   const gaps = new Set<string>();
@@ -75,20 +68,20 @@ export async function takeTrees(cwd: string, options: TreesOptions): Promise<Tre
     if (found.length < MAX_TREES) found.push(tree);
     else gaps.add(TOO_MANY_TREES);
   };
-  const find = (directory: string) => findWorkTree(directory, GIT_TIMEOUT_MS);
-  for (const tree of await Promise.all([...new Set([own, ...open])].map(find))) if (tree) add(tree);
+  const outer = await Promise.all([...new Set([own, ...open])].map((one) => findWorkTree(one)));
+  for (const tree of outer) if (tree) add(tree);
 
   const trees: TreeSnapshot[] = [];
   const differing: Candidate[] = [];
   for (const one of found) {
-    const seen = await lookAtTree(one, options);
+    const seen = await lookAtTree(one, scope, begun);
     for (const gap of seen.gaps) gaps.add(gap);
     if (!seen.tree) continue;
     trees.push(seen.tree);
     differing.push(...seen.differing);
     for (const directory of seen.tree.repositories.filter(isNear)) {
       if (begun.aborted || gaps.has(TOO_MANY_TREES)) break;
-      const inner = await find(directory);
+      const inner = await findWorkTree(directory);
       if (inner?.top === directory) add(inner);
       else gaps.add("a Git repository cannot be read");
     }
@@ -98,12 +91,13 @@ export async function takeTrees(cwd: string, options: TreesOptions): Promise<Tre
 
 async function lookAtTree(
   tree: WorkTree,
-  { scope, begun, readIndex }: TreesOptions,
+  scope: Scope,
+  begun: AbortSignal,
 ): Promise<{ tree?: TreeSnapshot; differing: Candidate[]; gaps: string[] }> {
   const [isOpen, index, untracked] = await Promise.all([
     createFilter(scope, tree.top),
     readIndex(tree),
-    untrackedFiles(tree, GIT_TIMEOUT_MS),
+    untrackedFiles(tree),
   ]);
   if (!index) return { differing: [], gaps: ["Git's index cannot be read"] };
   const entries = openEntries(index, isOpen);
@@ -169,11 +163,7 @@ export function storedTree(tree: TreeSnapshot): StoredTree {
 }
 
 /** Restores a snapshot from its stored form. @returns undefined if Git's index has changed */
-export async function restoreTree(
-  saved: StoredTree,
-  scope: Scope,
-  readIndex: ReadIndex,
-): Promise<TreeSnapshot | undefined> {
+export async function restoreTree(saved: StoredTree, scope: Scope): Promise<TreeSnapshot | undefined> {
   const index = await readIndex(saved);
   const entries = index && openEntries(index, await createFilter(scope, saved.top));
   const modes = new Uint16Array(new Uint8Array(Buffer.from(saved.modes, "base64")).buffer);

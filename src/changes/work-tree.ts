@@ -3,11 +3,12 @@ import { createHash } from "node:crypto";
 import { lstatSync, type Stats } from "node:fs";
 import { lstat, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { attempt } from "../base/attempt.ts";
 import { createYielder } from "../base/work-slices.ts";
 import { disk } from "../system/disk.ts";
 import { codeOf } from "../system/error-code.ts";
 import { isAbsent, realPath, versionAt } from "../system/file-state.ts";
-import { type Git, openGit } from "./git.ts";
+import { runGit } from "./git.ts";
 import { type GitIndex, type IndexEntry, parseIndex } from "./git-index.ts";
 
 export interface WorkTree {
@@ -20,13 +21,13 @@ export interface WorkTree {
 
 /**
  * Finds the Git work tree of a directory.
- * @param timeout milliseconds
+ * @param timeout of Git (milliseconds)
  * @returns undefined if the directory is outside work trees, or if Git does not answer in time. Also undefined if the
  * repository names a work tree that does not contain the directory
  */
-export async function findWorkTree(directory: string, timeout: number): Promise<WorkTree | undefined> {
+export async function findWorkTree(directory: string, timeout?: number): Promise<WorkTree | undefined> {
   const questions = ["--show-toplevel", "--absolute-git-dir", "--show-object-format"];
-  const output = await openGit(directory, timeout)(["rev-parse", ...questions]);
+  const output = await runGit(directory, ["rev-parse", ...questions], "", timeout);
   const [top, folder, format, ...rest] = String(output ?? "").split("\n");
   if (!top || !folder || rest.length !== 1 || top !== (await realPath(top))) return undefined;
   if (!isBelow(await realPath(directory), top)) return undefined;
@@ -75,27 +76,24 @@ const MAX_INDEX_BYTES = 512 * 1024 * 1024;
 /** Maximum number of cached indexes. */
 const MAX_INDEXES = 16;
 
-/** Reads Git's index of a work tree. Returns undefined if the index cannot be read. */
-export type ReadIndex = (tree: WorkTree) => Promise<GitIndex | undefined>;
+/** Indexes by path, in the order in which they were read. Each index is valid until the file gets another version. */
+const indexes = new Map<string, { version: string; index: GitIndex | undefined }>();
 
-/** Creates a reader that caches each index until the index changes. */
-export function createIndexReader(): ReadIndex {
-  const cached = new Map<string, { version: string; index: GitIndex | undefined }>();
-  return async ({ indexFile: path, idLength }) => {
-    const version = await versionAt(path);
-    const known = cached.get(path);
-    if (known?.version === version) return known.index;
-    const entries = await readIndex(path, idLength);
-    const index = entries && { entries, version };
-    cached.delete(path);
-    cached.set(path, { version, index });
-    const [oldest] = cached.keys();
-    if (oldest !== undefined && cached.size > MAX_INDEXES) cached.delete(oldest);
-    return index;
-  };
+/** Reads Git's index of a work tree. Returns undefined if the index cannot be read. */
+export async function readIndex({ indexFile: path, idLength }: WorkTree): Promise<GitIndex | undefined> {
+  const version = await versionAt(path);
+  const known = indexes.get(path);
+  if (known?.version === version) return known.index;
+  const entries = await readEntries(path, idLength);
+  const index = entries && { entries, version };
+  indexes.delete(path);
+  indexes.set(path, { version, index });
+  const [oldest] = indexes.keys();
+  if (oldest !== undefined && indexes.size > MAX_INDEXES) indexes.delete(oldest);
+  return index;
 }
 
-async function readIndex(path: string, idLength: number): Promise<IndexEntry[] | undefined> {
+async function readEntries(path: string, idLength: number): Promise<IndexEntry[] | undefined> {
   try {
     const found = await stat(path);
     // Reads only regular files, because reading a named pipe would block a thread of this process.
@@ -120,10 +118,10 @@ export interface Untracked {
  * would leave out an untracked A.txt beside a tracked a.txt.
  * @returns undefined if Git does not answer in time
  */
-export async function untrackedFiles({ top }: WorkTree, timeout: number): Promise<Untracked | undefined> {
+export async function untrackedFiles({ top }: WorkTree): Promise<Untracked | undefined> {
   const settings = (await isCaseSensitive(top)) ? ["-c", "core.ignoreCase=false"] : [];
   const list = ["ls-files", "--others", "--exclude-standard", "-z"];
-  const output = await openGit(top, timeout)([...settings, ...list]);
+  const output = await runGit(top, [...settings, ...list]);
   if (!output) return undefined;
   const all = String(output).split("\0").filter(Boolean);
   const names = all.filter((name) => !name.includes("\uFFFD"));
@@ -143,11 +141,7 @@ async function isCaseSensitive(top: string): Promise<boolean> {
 
 /** Returns whether a directory is the top of a work tree. */
 export function hasGit(directory: string): boolean {
-  try {
-    return lstatSync(join(directory, ".git"), { throwIfNoEntry: false }) !== undefined;
-  } catch {
-    return false;
-  }
+  return attempt(() => lstatSync(join(directory, ".git"), { throwIfNoEntry: false })) !== undefined;
 }
 
 /** Result of `lstat`: the state of a path, undefined if nothing is there, or an error code. */
@@ -230,10 +224,8 @@ const CONVERSIONS = ["filter", "ident", "working-tree-encoding"];
 export async function cleanBytes(
   { top }: WorkTree,
   entries: readonly IndexEntry[],
-  timeout: number,
 ): Promise<Map<string, Buffer>> {
-  const git = openGit(top, timeout);
-  const [objects, converted] = await Promise.all([readObjects(git, entries), convertedNames(git, entries)]);
+  const [objects, converted] = await Promise.all([readObjects(top, entries), convertedNames(top, entries)]);
   const known = new Map<string, Buffer>();
   for (const { name, object, size } of entries) {
     const bytes = objects.get(object);
@@ -244,9 +236,9 @@ export async function cleanBytes(
 }
 
 /** Reads Git objects by name. Leaves out missing objects, and objects that the repository replaces (git-replace(1)). */
-async function readObjects(git: Git, entries: readonly IndexEntry[]): Promise<Map<string, Buffer>> {
+async function readObjects(top: string, entries: readonly IndexEntry[]): Promise<Map<string, Buffer>> {
   const input = entries.map(({ object }) => `${object}\n`).join("");
-  const output = (await git(["cat-file", "--batch"], input)) ?? Buffer.alloc(0);
+  const output = (await runGit(top, ["cat-file", "--batch"], input)) ?? Buffer.alloc(0);
   const objects = new Map<string, Buffer>();
   for (let at = 0; at < output.length; ) {
     const end = output.indexOf("\n", at);
@@ -267,9 +259,10 @@ export function objectName(bytes: Buffer, length: number): string {
 }
 
 /** Returns the names of files that a Git attribute may convert. Returns all names if Git does not answer. */
-async function convertedNames(git: Git, entries: readonly IndexEntry[]): Promise<Set<string>> {
+async function convertedNames(top: string, entries: readonly IndexEntry[]): Promise<Set<string>> {
   const names = entries.map(({ name }) => name);
-  const answer = await git(
+  const answer = await runGit(
+    top,
     ["check-attr", "-z", "--stdin", ...CONVERSIONS],
     names.map((name) => `${name}\0`).join(""),
   );

@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
+import { attempt } from "../base/attempt.ts";
 import { IDE_INFO } from "../contract/companion.ts";
 import { directoryOf, fileName } from "../profiles/discovery-paths.ts";
 import type { Profile } from "../profiles/profiles.ts";
@@ -141,11 +142,7 @@ export function draftName(name: string): string {
 }
 
 function look(path: string): Stats | undefined {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined; // no permission for the directory
-  }
+  return attempt(() => lstatSync(path, { throwIfNoEntry: false }));
 }
 
 function unlink(path: string): void {

@@ -12,7 +12,7 @@ import {
 } from "../profiles/announced-editors.ts";
 import { readFileName } from "../profiles/discovery-paths.ts";
 import { GEMINI } from "../profiles/profiles.ts";
-import { dialsLoopback, isContainer } from "../system/container.ts";
+import { containerMark, dialsLoopback } from "../system/container.ts";
 import { platform } from "../system/platform.ts";
 import type { Variables } from "../system/system.ts";
 import type { Bridge } from "./contract.ts";
@@ -101,7 +101,7 @@ function checkWorkspace(findings: Findings, { cwd }: Searcher, workspace: readon
 }
 
 function checkNetwork(findings: Findings, { env }: Searcher): void {
-  if (isContainer()) {
+  if (containerMark()) {
     const name = dialsLoopback(env);
     if (name) findings.ok(`The CLI runs in a container, and connects to 127.0.0.1, because ${name} is set`);
     else

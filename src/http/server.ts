@@ -2,6 +2,7 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { attempt } from "../base/attempt.ts";
 import type { Log } from "../base/log.ts";
 import { rpcError, sendClientError, sendError } from "./errors.ts";
 import { type Address, checkHost, checkRoute, checkToken, type Route } from "./guard.ts";
@@ -35,7 +36,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
     bodyLimit,
     serverFactory: () => server,
     // Replaces a path that cannot be decoded. Otherwise, the router would answer the request before the guards run.
-    rewriteUrl: ({ url = "/" }) => (isDecodable(url) ? url : "/"),
+    rewriteUrl: ({ url = "/" }) => (attempt(() => decodeURI(url)) === undefined ? "/" : url),
     exposeHeadRoutes: false,
     clientErrorHandler(error, socket) {
       log.debug(`connection ${socket.remotePort} was refused:`, error.code);
@@ -87,13 +88,4 @@ function maxFirstMessage({ routeOptions }: FastifyRequest): number {
 
 function ownWords(payload: unknown): string {
   return typeof payload === "string" ? payload : "";
-}
-
-function isDecodable(url: string): boolean {
-  try {
-    decodeURI(url);
-    return true;
-  } catch {
-    return false;
-  }
 }

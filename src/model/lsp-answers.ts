@@ -1,6 +1,7 @@
 /** Parses answers of language servers (Language Server Protocol 3.17). Drops invalid parts. */
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
+import { attempt } from "../base/attempt.ts";
 
 const Position = z.object({
   line: z.number().int().nonnegative(),
@@ -25,11 +26,7 @@ export interface Place {
 
 /** Converts a URI to a path. @returns undefined if the URI does not name a file on this machine */
 export function pathOf(uri: string): string | undefined {
-  try {
-    return fileURLToPath(uri);
-  } catch {
-    return undefined; // not a URI of a file
-  }
+  return attempt(() => fileURLToPath(uri));
 }
 
 function all<T>(schema: z.ZodType<T>, value: unknown): T[] {

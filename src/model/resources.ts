@@ -1,5 +1,6 @@
 /** Registers MCP resources. Users insert them into prompts, for example `@neovim:nvim://quickfix`. */
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { attempt } from "../base/attempt.ts";
 import type { EventPayload } from "../contract/neovim.ts";
 import type { Sdk } from "../http/sessions.ts";
 import { count } from "./format.ts";
@@ -110,11 +111,7 @@ export function registerResources(
 /** Returns the path in the URI of a buffer. If decoding fails, returns the path undecoded. */
 function pathOf(uri: string): string {
   const path = uri.slice(BUFFER.length);
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
+  return attempt(() => decodeURIComponent(path)) ?? path;
 }
 
 /** Maximum number of subscriptions for each client. */

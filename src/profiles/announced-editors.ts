@@ -6,6 +6,7 @@ import { readdirSync, realpathSync } from "node:fs";
 import { basename, delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
+import { attempt } from "../base/attempt.ts";
 import { platform } from "../system/platform.ts";
 import { isAlive } from "../system/processes.ts";
 import { readSmallFile, type SmallFile } from "../system/small-file.ts";
@@ -47,10 +48,10 @@ export function announcedEditors(
     const { pid: named, port } = readFileName(profile, name) ?? {};
     if (port === undefined) return [];
     const path = join(directory, name);
-    const file = readIfPossible(path);
+    const file = attempt(() => readSmallFile(path));
     if (!file) return [];
     const { text, ...facts } = file;
-    const content = parse(text);
+    const content = attempt(() => Announcement.parse(JSON.parse(text)));
     const pid = named ?? content?.ppid;
     return pid === undefined ? [] : { path, pid, isAlive: isAlive(pid), port, ...facts, content };
   });
@@ -112,11 +113,8 @@ export function isWithin(roots: readonly string[], directory: string, system: Sy
 
 /** Decodes a path or a `file://` URI as a CLI does, and resolves symbolic links. */
 function realPath(path: string): string {
-  try {
-    return realExisting(decodeURIComponent(path.startsWith("file://") ? fileURLToPath(path) : path));
-  } catch {
-    return realExisting(path); // not a valid URI
-  }
+  const decoded = attempt(() => decodeURIComponent(path.startsWith("file://") ? fileURLToPath(path) : path));
+  return realExisting(decoded ?? path);
 }
 
 /** Resolves the symbolic links in the existing part of a path. */
@@ -129,27 +127,7 @@ export function realExisting(path: string): string {
   }
 }
 
-/** Lists the names in a directory; none if the directory cannot be read. */
+/** Lists the names in a directory; none if the directory does not exist yet or cannot be read. */
 export function list(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return []; // no editor has created the directory yet
-  }
-}
-
-function readIfPossible(path: string): SmallFile | undefined {
-  try {
-    return readSmallFile(path);
-  } catch {
-    return undefined;
-  }
-}
-
-function parse(text: string): AnnouncedEditor["content"] {
-  try {
-    return Announcement.parse(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
+  return attempt(() => readdirSync(directory)) ?? [];
 }

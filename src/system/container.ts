@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { hostname } from "node:os";
+import { attempt } from "../base/attempt.ts";
 import { readSmallSync } from "./small-file.ts";
 import type { Variables } from "./system.ts";
 
@@ -18,11 +19,6 @@ export function containerMark(): string | undefined {
   return MARKER_FILES.find((path) => existsSync(path));
 }
 
-/** Whether Gemini CLI considers this machine a container. */
-export function isContainer(): boolean {
-  return containerMark() !== undefined;
-}
-
 /**
  * Returns the name of the variable in `env` that makes a CLI in a container connect to 127.0.0.1. Returns undefined if
  * no such variable is set.
@@ -33,7 +29,7 @@ export function dialsLoopback(env: Variables): string | undefined {
 
 /** Returns the variables that must be added so that a CLI on this machine connects to 127.0.0.1. */
 export function loopbackVariables(env: Variables): Record<string, string> {
-  return isContainer() && !dialsLoopback(env) ? { REMOTE_CONTAINERS: "true" } : {};
+  return containerMark() && !dialsLoopback(env) ? { REMOTE_CONTAINERS: "true" } : {};
 }
 
 /**
@@ -44,14 +40,10 @@ export function loopbackVariables(env: Variables): Record<string, string> {
 export function machineName(): string {
   // Uses no name on a Mac: the host name of a Mac changes with the network.
   const id = process.platform === "darwin" ? "" : machineId() || hostname();
-  const name = isContainer() ? `${id} ${hostname()}` : id;
+  const name = containerMark() ? `${id} ${hostname()}` : id;
   return createHash("sha256").update(name).digest("hex").slice(0, 8);
 }
 
-function machineId(): string {
-  try {
-    return readSmallSync("/etc/machine-id").toString().trim();
-  } catch {
-    return "";
-  }
+function machineId(): string | undefined {
+  return attempt(() => readSmallSync("/etc/machine-id").toString().trim());
 }

@@ -7,7 +7,7 @@
 // Node loads `promises` only when it is used, so that this import does not slow down the start of the host.
 import { accessSync, constants, lstatSync, promises, realpathSync, statSync } from "node:fs";
 import { codeOf } from "./error-code.ts";
-import { mountsNow } from "./mounts.ts";
+import { networksNow } from "./mounts.ts";
 import { createQueue } from "./network-queue.ts";
 import { readSmall, readSmallSync } from "./small-file.ts";
 
@@ -82,7 +82,7 @@ const queue = createQueue();
 let running = 0;
 
 function moment(): Moment {
-  const { networkOf } = mountsNow();
+  const networkOf = networksNow();
 
   /**
    * Runs a {@link Question} up to its first access to a network drive.

@@ -121,7 +121,7 @@ function readStateSync(path: string, maxBytes: number): FileState | undefined {
       const found = fstatSync(file);
       const skipped = unread(found, maxBytes);
       if (skipped || found.size > MAX_SYNC_BYTES) return skipped;
-      return readFrom(readFileSync(file), { found, after: fstatSync(file), maxBytes });
+      return readFrom(readFileSync(file), found, fstatSync(file), maxBytes);
     } finally {
       closeSync(file);
     }
@@ -137,7 +137,7 @@ async function readStateAsync(path: string, maxBytes: number): Promise<FileState
     try {
       const found = await file.stat();
       const skipped = unread(found, maxBytes);
-      return skipped ?? readFrom(await file.readFile(), { found, after: await file.stat(), maxBytes });
+      return skipped ?? readFrom(await file.readFile(), found, await file.stat(), maxBytes);
     } finally {
       await file.close();
     }
@@ -161,14 +161,12 @@ function unread(found: Stats, maxBytes: number): FileState | undefined {
   return found.size > maxBytes ? { ...unknown(TOO_LONG), ...factsOf(found) } : undefined;
 }
 
-interface Reading {
-  readonly found: Stats;
-  /** Result of `stat` after the file was read. */
-  readonly after: Stats;
-  readonly maxBytes: number;
-}
-
-function readFrom(bytes: Buffer, { found, after, maxBytes }: Reading): FileState {
+/**
+ * Returns the state of a file that was read.
+ * @param found result of `stat` before the read
+ * @param after result of `stat` after the read
+ */
+function readFrom(bytes: Buffer, found: Stats, after: Stats, maxBytes: number): FileState {
   const facts = factsOf(after);
   if (bytes.length > maxBytes) return { ...unknown(TOO_LONG), ...facts };
   if (facts.version !== versionOf(found)) return { ...unknown(UNSTABLE), ...facts };

@@ -2,6 +2,7 @@
  * Collects garbage when the host is idle. V8 collects garbage only when the program requests memory, and an idle host
  * requests none. The first collection, after a client has connected, frees 10 MB that only the start has needed.
  */
+import { attempt } from "../base/attempt.ts";
 
 interface IdleMemory {
   /**
@@ -43,9 +44,5 @@ function collectGarbage(): void {
  * @returns undefined if this Node has no inspector or is older than 20.16
  */
 function loadInspector(): typeof import("node:inspector") | undefined {
-  try {
-    return process.getBuiltinModule?.("node:inspector");
-  } catch {
-    return undefined;
-  }
+  return attempt(() => process.getBuiltinModule?.("node:inspector"));
 }

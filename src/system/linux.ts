@@ -1,6 +1,7 @@
 /** Reads processes, mounts and users from /proc, on Linux. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join, relative } from "node:path";
+import { attempt } from "../base/attempt.ts";
 import { macos } from "./macos.ts";
 import type { Connection, MountTable, System } from "./system.ts";
 import { isBelow, unix } from "./unix.ts";
@@ -106,8 +107,8 @@ function connectionsOf(pid: number, ports: readonly number[]): Connection[] {
     }
   }
   if (sockets.size === 0) return [];
-  const open = list(`/proc/${pid}/fd`).map((name) => link(`/proc/${pid}/fd/${name}`) ?? "");
-  return open.flatMap((target) => sockets.get(target) ?? []);
+  const names = attempt(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
+  return names.flatMap((name) => sockets.get(link(`/proc/${pid}/fd/${name}`) ?? "") ?? []);
 }
 
 /**
@@ -123,29 +124,13 @@ function portOf(address: string): number {
  * moment.
  */
 function read(path: string, encoding: BufferEncoding = "utf8"): string {
-  try {
-    return readFileSync(path, encoding);
-  } catch {
-    return "";
-  }
+  return attempt(() => readFileSync(path, encoding)) ?? "";
 }
 
 function words(path: string): string[] {
   return read(path).split("\0").slice(0, -1);
 }
 
-function list(path: string): string[] {
-  try {
-    return readdirSync(path);
-  } catch {
-    return [];
-  }
-}
-
 function link(path: string): string | undefined {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => readlinkSync(path));
 }

@@ -4,6 +4,7 @@
  */
 import { lstatSync, readlinkSync } from "node:fs";
 import { dirname } from "node:path";
+import { attempt } from "../base/attempt.ts";
 import { platform } from "./platform.ts";
 import type { MountTable } from "./system.ts";
 
@@ -13,20 +14,13 @@ const CACHE_TIME_MS = 5_000;
 /** Maximum number of symbolic links in a path, as in Linux. */
 const MAX_LINKS = 40;
 
-interface Mounts {
-  /**
-   * Finds the network drive of a path. Follows the symbolic links of the path without reading a network drive.
-   * @param path absolute path
-   * @returns mount point of the network drive that contains the path or one of its links; undefined for a local path
-   */
-  networkOf(path: string): string | undefined;
-}
-
 /**
- * Returns the mounts at this moment. Reads each symbolic link only once.
+ * Returns a function that finds the network drive of an absolute path, according to the mounts at this moment. The
+ * function follows the symbolic links of the path without reading a network drive, and reads each link only once. It
+ * returns the mount point of the network drive that contains the path or one of its links; undefined for a local path.
  * @param table the mounts of this machine
  */
-export function mountsNow(table: MountTable = readTable()): Mounts {
+export function networksNow(table: MountTable = readTable()): (path: string) => string | undefined {
   const networks = [...table].filter(([, isNetwork]) => isNetwork).map(([place]) => place);
   const links = new Map<string, string | undefined>();
 
@@ -43,42 +37,39 @@ export function mountsNow(table: MountTable = readTable()): Mounts {
     return around.sort((a, b) => b.length - a.length)[0];
   }
 
-  return {
-    networkOf(path) {
-      if (networks.length === 0) return undefined;
-      if (table.get("/")) return innermost(path);
-      const rest = path.split("/");
-      let resolved = "";
-      for (let followed = 0; followed <= MAX_LINKS; ) {
-        const name = rest.shift();
-        if (name === undefined) return undefined;
-        if (name === "" || name === ".") continue;
-        if (name === "..") {
-          resolved = dirname(resolved || "/").replace(/^\/$/, "");
-          continue;
-        }
-        const next = `${resolved}/${name}`;
-        if (table.get(next)) return innermost([next, ...rest].join("/"));
-        const target = linkAt(next);
-        if (target === undefined) {
-          resolved = next;
-          continue;
-        }
-        followed += 1;
-        if (target.startsWith("/")) resolved = "";
-        rest.unshift(...target.split("/"));
+  return (path) => {
+    if (networks.length === 0) return undefined;
+    if (table.get("/")) return innermost(path);
+    const rest = path.split("/");
+    let resolved = "";
+    for (let followed = 0; followed <= MAX_LINKS; ) {
+      const name = rest.shift();
+      if (name === undefined) return undefined;
+      if (name === "" || name === ".") continue;
+      if (name === "..") {
+        resolved = dirname(resolved || "/").replace(/^\/$/, "");
+        continue;
       }
-      return undefined;
-    },
+      const next = `${resolved}/${name}`;
+      if (table.get(next)) return innermost([next, ...rest].join("/"));
+      const target = linkAt(next);
+      if (target === undefined) {
+        resolved = next;
+        continue;
+      }
+      followed += 1;
+      if (target.startsWith("/")) resolved = "";
+      rest.unshift(...target.split("/"));
+    }
+    return undefined;
   };
 }
 
+/** Returns the target of a symbolic link. A path with too many links counts as missing. */
 function readLink(path: string): string | undefined {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(path) : undefined;
-  } catch {
-    return undefined; // too many links: the path does not exist
-  }
+  return attempt(() =>
+    lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(path) : undefined,
+  );
 }
 
 let known: { table: MountTable; at: number } | undefined;

@@ -28,20 +28,15 @@ function isExecutable(path: string): boolean {
 }
 
 /** Runs a program. @returns the output, or "" if the program fails or does not exist */
-export async function run(program: string, args: readonly string[], timeout = TIMEOUT_MS): Promise<string> {
+export async function run(program: string, args: readonly string[], timeout?: number): Promise<string> {
   return (await execute(program, args, timeout)) ?? "";
 }
 
-/** Runs a program. @returns whether the program ended without an error */
-export async function succeeds(program: string, args: readonly string[]): Promise<boolean> {
-  return (await execute(program, args, TIMEOUT_MS)) !== undefined;
-}
-
-/** Runs a program. @returns the output; undefined after an error */
-async function execute(
+/** Runs a program. @returns the output; undefined if the program fails or does not exist */
+export async function execute(
   program: string,
   args: readonly string[],
-  timeout: number,
+  timeout = TIMEOUT_MS,
 ): Promise<string | undefined> {
   const { execFile } = await import("node:child_process"); // loaded late, so that the host starts fast
   return new Promise((resolve) => {

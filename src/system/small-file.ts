@@ -4,6 +4,7 @@
  */
 import { closeSync, constants, fstatSync, openSync, promises, readSync, type Stats } from "node:fs";
 import type * as z from "zod";
+import { attempt } from "../base/attempt.ts";
 import { Refusal } from "../base/refusal.ts";
 import { codeOf } from "./error-code.ts";
 
@@ -114,9 +115,5 @@ export function readSmallFile(path: string): SmallFile | undefined {
 
 /** Reads a small JSON file. @returns undefined if the file is missing, cannot be read, or does not match the shape */
 export function readJson<T>(path: string, shape: z.ZodType<T>): T | undefined {
-  try {
-    return shape.parse(JSON.parse(readSmallFile(path)?.text ?? ""));
-  } catch {
-    return undefined;
-  }
+  return attempt(() => shape.parse(JSON.parse(readSmallFile(path)?.text ?? "")));
 }

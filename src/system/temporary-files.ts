@@ -18,18 +18,13 @@ const NAME = /^\..*\.[0-9a-f]{12}\.gemini-bridge$/s;
 const MAX_NAME_LENGTH = 50;
 
 export interface TemporaryFiles {
-  /** Writes the note on a temporary file. Must be called before the file is created. */
-  begin(temporary: string): void;
-  /** Removes the note on a temporary file. Must be called when the file is gone. */
-  end(temporary: string): void;
+  /**
+   * Runs `act` with a new path for a temporary file. Afterwards, removes the temporary file if it still exists.
+   * @param path path of the user's file. The temporary file is in the same folder
+   */
+  use<T>(path: string, act: (temporary: string) => Promise<T>): Promise<T>;
   /** Removes the temporary files of processes that have ended. */
   removeLeftovers(): Promise<void>;
-}
-
-/** Returns a new path for a temporary file in the folder of a user's file. */
-export function temporaryPathFor(path: string): string {
-  const name = basename(path).slice(0, MAX_NAME_LENGTH);
-  return join(dirname(path), `.${name}.${randomBytes(6).toString("hex")}.gemini-bridge`);
 }
 
 /**
@@ -37,9 +32,6 @@ export function temporaryPathFor(path: string): string {
  * @param directory directory for the notes. Only the user may write to it
  */
 export function createTemporaryFiles(directory: string): TemporaryFiles {
-  const noteOf = (temporary: string) =>
-    join(directory, `${process.pid}${/\.[0-9a-f]{12}(?=\.gemini-bridge$)/.exec(temporary)?.[0]}`);
-
   async function removeNoted(note: string): Promise<void> {
     if (isAlive(Number.parseInt(note, 10))) return;
     const temporary = await readFile(join(directory, note), "utf8");
@@ -49,11 +41,20 @@ export function createTemporaryFiles(directory: string): TemporaryFiles {
   }
 
   return {
-    begin(temporary) {
+    async use(path, act) {
+      const id = randomBytes(6).toString("hex");
+      const name = basename(path).slice(0, MAX_NAME_LENGTH);
+      const temporary = join(dirname(path), `.${name}.${id}.gemini-bridge`);
+      const note = join(directory, `${process.pid}.${id}`);
       mkdirSync(directory, { recursive: true, mode: 0o700 });
-      writeFileSync(noteOf(temporary), temporary, { mode: 0o600 });
+      writeFileSync(note, temporary, { mode: 0o600 });
+      try {
+        return await act(temporary);
+      } finally {
+        await rm(temporary, { force: true }).catch(() => {});
+        void rm(note, { force: true }).catch(() => {});
+      }
     },
-    end: (temporary) => void rm(noteOf(temporary), { force: true }).catch(() => {}),
     async removeLeftovers() {
       const notes = await readdir(directory).catch((): string[] => []);
       await Promise.allSettled(notes.map(removeNoted));

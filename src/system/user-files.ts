@@ -31,8 +31,8 @@ import {
   readState,
 } from "./file-state.ts";
 import { platform } from "./platform.ts";
-import { succeeds } from "./program.ts";
-import { type TemporaryFiles, temporaryPathFor } from "./temporary-files.ts";
+import { execute } from "./program.ts";
+import type { TemporaryFiles } from "./temporary-files.ts";
 
 /** Permission bits of a new file. */
 const NEW_FILE_MODE = 0o644;
@@ -126,7 +126,7 @@ async function create(
   { found, metadata, temporaryFiles }: Writing,
 ): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
-  await withTemporaryFile(path, temporaryFiles, async (temporary) => {
+  await temporaryFiles.use(path, async (temporary) => {
     const file = await open(temporary, "wx", 0o600);
     try {
       await fill(file, bytes);
@@ -168,13 +168,14 @@ async function removeEmpty(directory: string): Promise<void> {
  */
 async function exchange(path: string, bytes: Buffer, stats: Stats, writing: Writing): Promise<boolean> {
   const { found, metadata, temporaryFiles } = writing;
-  return withTemporaryFile(path, temporaryFiles, async (temporary) => {
+  return temporaryFiles.use(path, async (temporary) => {
     // Opens the temporary file before `cp` copies the mode of the user's file, because a read-only file cannot be
     // opened for writing.
     const file = await open(temporary, "wx+", 0o600).catch(() => undefined);
     if (!file) return false;
     try {
-      if (!(await succeeds("cp", [...platform.attributeCopy, "--", path, temporary]))) return false;
+      const copied = await execute("cp", [...platform.attributeCopy, "--", path, temporary]);
+      if (copied === undefined) return false;
       const own = metadataOf(await file.stat());
       if (own.uid !== stats.uid || own.gid !== stats.gid || own.mode !== (stats.mode & 0o7777)) return false;
       await fill(file, bytes); // also clears setuid and setgid
@@ -187,22 +188,6 @@ async function exchange(path: string, bytes: Buffer, stats: Stats, writing: Writ
     await rename(temporary, path);
     return true;
   });
-}
-
-/** Runs `use` with a new path for a temporary file. Afterwards, removes the temporary file if it still exists. */
-async function withTemporaryFile<T>(
-  path: string,
-  temporaryFiles: TemporaryFiles,
-  use: (temporary: string) => Promise<T>,
-): Promise<T> {
-  const temporary = temporaryPathFor(path);
-  temporaryFiles.begin(temporary);
-  try {
-    return await use(temporary);
-  } finally {
-    await rm(temporary, { force: true }).catch(() => {});
-    temporaryFiles.end(temporary);
-  }
 }
 
 async function fill(file: FileHandle, bytes: Buffer): Promise<void> {

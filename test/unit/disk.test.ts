@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { parseMountInfo } from "../../src/system/linux.ts";
-import { mountsNow } from "../../src/system/mounts.ts";
+import { networksNow } from "../../src/system/mounts.ts";
 import { createQueue, NoAnswer } from "../../src/system/network-queue.ts";
 import { makeDirectory } from "../support/sandbox.ts";
 import { waitFor } from "../support/wait.ts";
@@ -35,8 +35,8 @@ t.test("network mounts are recognized", async (t) => {
   );
   const networks = [...table].filter(([, isNetwork]) => isNetwork).map(([place]) => place);
   t.same(networks, ["/mnt/my share", "/media/sshfs", "/auto"]);
-  t.equal(mountsNow(table).networkOf("/auto/local/file"), "/auto", "on the way is enough");
-  t.equal(mountsNow(new Map([["/", true]])).networkOf("/any/file"), "/");
+  t.equal(networksNow(table)("/auto/local/file"), "/auto", "on the way is enough");
+  t.equal(networksNow(new Map([["/", true]]))("/any/file"), "/");
 });
 
 t.test("links in a path are followed until they reach a network drive", async (t) => {
@@ -47,7 +47,7 @@ t.test("links in a path are followed until they reach a network drive", async (t
   symlinkSync(join(base, "local"), join(base, "around"));
   symlinkSync("loop", join(base, "loop"));
   const places = [join(base, "net"), join(base, "net/inner")];
-  const mounts = mountsNow(new Map([["/", false], ...places.map((place) => [place, true] as const)]));
+  const networkOf = networksNow(new Map([["/", false], ...places.map((place) => [place, true] as const)]));
   const cases: [path: string, place: string | undefined][] = [
     ["net", "net"],
     ["net/a/b", "net"],
@@ -62,8 +62,7 @@ t.test("links in a path are followed until they reach a network drive", async (t
     ["loop/a", undefined],
     ["none/a", undefined],
   ];
-  for (const [path, place] of cases)
-    t.equal(mounts.networkOf(`${base}/${path}`), place && join(base, place), path);
+  for (const [path, place] of cases) t.equal(networkOf(`${base}/${path}`), place && join(base, place), path);
 });
 
 t.test("a silent drive is read only once, and other drives can still be read", async (t) => {

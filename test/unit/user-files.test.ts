@@ -15,7 +15,7 @@ import {
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { ABSENT, MAX_FILE_BYTES, readState } from "../../src/system/file-state.ts";
-import { createTemporaryFiles, temporaryPathFor } from "../../src/system/temporary-files.ts";
+import { createTemporaryFiles } from "../../src/system/temporary-files.ts";
 import { createUserFiles } from "../../src/system/user-files.ts";
 import { temporary } from "../support/temporary.ts";
 
@@ -150,15 +150,16 @@ t.test("a file that differs from the expected text is not changed", async (t) =>
 });
 
 t.test("a full disk loses no bytes", async (t) => {
-  const { path } = start(t);
+  const { path, notes } = start(t);
   const old = "old\n".repeat(500);
   writeFileSync(path("one-name.txt"), old);
   writeFileSync(path("a.txt"), old);
   linkSync(path("a.txt"), path("two-names.txt"));
   const script = `
     import { createUserFiles } from ${JSON.stringify(join(import.meta.dirname, "../../src/system/user-files.ts"))};
+    import { createTemporaryFiles } from ${JSON.stringify(join(import.meta.dirname, "../../src/system/temporary-files.ts"))};
     import { readState } from ${JSON.stringify(join(import.meta.dirname, "../../src/system/file-state.ts"))};
-    const files = createUserFiles({ begin() {}, end() {}, async removeLeftovers() {} });
+    const files = createUserFiles(createTemporaryFiles(${JSON.stringify(notes)}));
     for (const path of process.argv.slice(1))
       await files.replace(path, await readState(path), { text: "new\\n".repeat(50_000) })
         .then(() => console.log("written"), ({ message }) => console.log(message));`;
@@ -184,14 +185,14 @@ t.test("a full disk loses no bytes", async (t) => {
 t.test("a later host removes the temporary file of a crashed host, and no other file", async (t) => {
   const { path, notes, temporaryFiles } = start(t);
   const gone = Number(execFileSync("sh", ["-c", "echo $$"], { encoding: "utf8" }));
-  const [left, mine] = [temporaryPathFor(path("a.txt")), temporaryPathFor(path("b.txt"))];
-  for (const draft of [left, mine, path("precious.txt")]) writeFileSync(draft, "half\n");
-  mkdirSync(notes);
-  writeFileSync(join(notes, `${gone}.1`), left);
-  writeFileSync(join(notes, `${gone}.2`), path("precious.txt"));
-  temporaryFiles.begin(mine);
-  await temporaryFiles.removeLeftovers();
-  t.notOk(existsSync(left));
-  t.ok(existsSync(path("precious.txt")), "not what has another name");
-  t.ok(existsSync(mine), "nor that of a host that lives");
+  const left = path(".a.txt.0123456789ab.gemini-bridge");
+  await temporaryFiles.use(path("b.txt"), async (mine) => {
+    for (const draft of [left, mine, path("precious.txt")]) writeFileSync(draft, "half\n");
+    writeFileSync(join(notes, `${gone}.1`), left);
+    writeFileSync(join(notes, `${gone}.2`), path("precious.txt"));
+    await temporaryFiles.removeLeftovers();
+    t.notOk(existsSync(left));
+    t.ok(existsSync(path("precious.txt")), "not what has another name");
+    t.ok(existsSync(mine), "nor that of a host that lives");
+  });
 });
