@@ -4,11 +4,10 @@
  * from Claude Code 2.1.330.
  */
 import type { EventEmitter } from "node:events";
-import { type IncomingMessage, STATUS_CODES } from "node:http";
-import type { Duplex } from "node:stream";
+import type { IncomingMessage } from "node:http";
 import { SOCKET_TOKEN_HEADER } from "../contract/companion.ts";
 import type { Client, ClientEvents, ClientList } from "../http/client.ts";
-import { destroyLater } from "../http/errors.ts";
+import { endWith } from "../http/errors.ts";
 import { type Address, createFindToken, type FindToken, problemOf } from "../http/guard.ts";
 import type { SocketRoute } from "../http/listen-on-port.ts";
 import type { SocketServer, SocketServerOptions } from "./server.ts";
@@ -63,7 +62,7 @@ export function createSocketEndpoint(options: SocketEndpointOptions): SocketEndp
         const { status, problem } =
           "problem" in verdict ? verdict : { status: 503, problem: "Too many sessions" };
         log.debug(`connection ${request.socket.remotePort}: a WebSocket was refused:`, status);
-        return refuse(socket, status, problem);
+        return endWith(socket, status, "text/plain", problem);
       }
       open += 1;
       socket.once("close", () => {
@@ -103,16 +102,4 @@ function judge(
   if (method !== "GET" || headers.upgrade?.toLowerCase() !== "websocket")
     return { status: 400, problem: "Bad request" };
   return { credential };
-}
-
-/** Answers a refused request. Closes the connection. */
-function refuse(socket: Duplex, status: number, problem: string): void {
-  const lines = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    "Content-Type: text/plain; charset=utf-8",
-    `Content-Length: ${Buffer.byteLength(problem)}`,
-    "Connection: close",
-  ];
-  socket.end(`${lines.join("\r\n")}\r\n\r\n${problem}`);
-  destroyLater(socket, () => true);
 }

@@ -140,7 +140,6 @@ export const calls = {
   }),
   /** Returns the text that the user has accepted. Possible until `decision_settled` for the same review. */
   decision_read: z.object({ id: Id }),
-  consent: Nothing,
   /** Asks Neovim a question on behalf of the AI model. Neovim replies with the event `answered` with the same id. */
   ask: z.object({ id: Id, question: z.string(), params: z.object({}).loose() }),
   /**
@@ -270,6 +269,7 @@ export const calls = {
 
 /** The parameters of the questions for the model, see questions.ts. `timeout` is in milliseconds. */
 export const questions = {
+  consent: Nothing,
   buffers: Nothing,
   /** Reads the lines `from` to `to`, up to `units` UTF-16 units. A negative `to` counts from the end. */
   read: z.object({ path: z.string(), from: z.int(), to: z.int(), units: z.int() }),
@@ -313,7 +313,6 @@ export const questions = {
   changes: Nothing,
   /** Shows a file in an ordinary window. Does not move the focus. */
   open_file: z.object({ path: z.string(), line: z.int().optional() }),
-  edit_context: z.object({ path: z.string(), line: z.int().optional() }),
   /**
    * Computes the edited texts without changing anything. Fails if a file has unsaved changes, or has changed since the
    * edits were computed. Also fails if the encoding of a file cannot represent a character of the new text.

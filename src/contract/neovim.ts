@@ -11,7 +11,7 @@ import type { Calls } from "./calls.ts";
 import { changeEvents } from "./changes.ts";
 import { list } from "./list.ts";
 import { DiffId } from "./memory.ts";
-import { Changed, Consent } from "./sharing.ts";
+import { Changed } from "./sharing.ts";
 import { Snapshot } from "./snapshot.ts";
 
 export { Boot } from "./boot.ts";
@@ -128,7 +128,6 @@ export const results = {
   remember: Nothing,
   decision_settled: Nothing,
   decision_read: z.object({ content: z.string() }),
-  consent: Consent,
   ask: Nothing,
   model_watch: Nothing,
   /** `isPending` is false if the user has already decided. In this case, Lua has not shown the new text. */

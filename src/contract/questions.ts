@@ -6,6 +6,7 @@
  */
 import * as z from "zod";
 import { list } from "./list.ts";
+import { Consent } from "./sharing.ts";
 
 export type { FileEdits, Questions } from "./calls.ts";
 
@@ -48,6 +49,7 @@ export type Moment = z.infer<typeof Moment>;
 
 /** The answers to all questions. */
 export const answers = {
+  consent: Consent,
   buffers: z.object({ buffers: list(Buffer) }),
   /** `lines`: the complete lines that fit into the limit. The other fields are absent if the file is not loaded. */
   read: z.object({
@@ -78,7 +80,8 @@ export const answers = {
   unopened: z.object({ paths: list(z.string()), total: z.number().int(), problems: list(z.string()) }),
   /**
    * `servers`: the servers that support the method. `attached`: number of all servers of the file. `text`: the
-   * requested line.
+   * requested line. `tick` identifies this version of the file's text. `diagnostics`: those of the requested line, in
+   * the shape of the language server protocol.
    */
   document: z.object({
     servers: list(Server),
@@ -86,6 +89,10 @@ export const answers = {
     /** Whether the file was loaded only for this question. */
     isNew: z.boolean(),
     text: z.string().optional(),
+    tick: z.number().int(),
+    tabSize: z.number().int(),
+    insertSpaces: z.boolean(),
+    diagnostics: list(z.unknown()),
   }),
   servers: z.object({ servers: list(Server) }),
   /** The unchecked answer of the language server. `total`: number of items of a list before it was cut. */
@@ -118,16 +125,6 @@ export const answers = {
   /** `isUsers`: whether the user is in the window of the file. If so, Lua has not moved the cursor. */
   open_file: z.object({ lines: z.number().int(), isUsers: z.boolean() }),
   set_quickfix: z.object({ total: z.number().int() }),
-  /**
-   * The data for an edit of a file. `tick` identifies this version of its text. The diagnostics have the shape of the
-   * language server protocol.
-   */
-  edit_context: z.object({
-    tick: z.number().int(),
-    tabSize: z.number().int(),
-    insertSpaces: z.boolean(),
-    diagnostics: list(z.unknown()),
-  }),
   /** The text of each file after the edits, for showing the edits as reviews. */
   preview_edits: z.object({ texts: list(z.object({ path: z.string(), content: z.string() })) }),
   /** The bytes of the file before and after the edit, as base64. `tick` identifies the buffer's new text. */

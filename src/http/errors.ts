@@ -23,25 +23,17 @@ export function methodNotFound(id: unknown) {
   return { jsonrpc: "2.0", error: { code: -32601, message: "Method not found" }, id } as const;
 }
 
-/**
- * Returns the JSON-RPC error code and message for an HTTP status. They replace Fastify's own messages, which may reveal
- * internals.
- */
+/** JSON-RPC error codes and messages by HTTP status. They replace Fastify's own messages, which may reveal internals. */
+const ERRORS: Record<number, [code: number, message: string]> = {
+  400: [-32700, "Parse error"],
+  408: [-32600, "Request timed out"],
+  413: [-32600, "Request body is too large"],
+  415: [-32600, "Unsupported media type: Content-Type must be application/json"],
+  431: [-32600, "Request header fields are too large"],
+};
+
 function errorOf(status: number): [code: number, message: string] {
-  switch (status) {
-    case 400:
-      return [-32700, "Parse error"];
-    case 408:
-      return [-32600, "Request timed out"];
-    case 413:
-      return [-32600, "Request body is too large"];
-    case 415:
-      return [-32600, "Unsupported media type: Content-Type must be application/json"];
-    case 431:
-      return [-32600, "Request header fields are too large"];
-    default:
-      return status < 500 ? [-32600, "Invalid request"] : [-32603, "Internal error"];
-  }
+  return ERRORS[status] ?? (status < 500 ? [-32600, "Invalid request"] : [-32603, "Internal error"]);
 }
 
 /** Fastify's error handler. Its answers contain no stack traces and no paths. */
@@ -65,17 +57,18 @@ export function sendClientError(error: NodeJS.ErrnoException, socket: Socket, an
   }
   const status =
     error.code === "HPE_HEADER_OVERFLOW" ? 431 : error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400;
-  const body = JSON.stringify(rpcError(...errorOf(status)));
-  socket.end(
-    [
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-      "Content-Type: application/json; charset=utf-8",
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      "Connection: close",
-      "",
-      body,
-    ].join("\r\n"),
-  );
+  endWith(socket, status, "application/json", JSON.stringify(rpcError(...errorOf(status))));
+}
+
+/** Sends a last answer on a connection, and closes the connection. @param type media type of the body */
+export function endWith(socket: Duplex, status: number, type: string, body: string): void {
+  const lines = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    `Content-Type: ${type}; charset=utf-8`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    "Connection: close",
+  ];
+  socket.end(`${lines.join("\r\n")}\r\n\r\n${body}`);
   destroyLater(socket, () => true);
 }
 

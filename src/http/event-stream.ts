@@ -1,11 +1,11 @@
 /**
- * The standalone event stream of a session. It carries notifications to a CLI. Does not use the SDK's streams: they
- * would encode each message again for every session, and pass it through three streams (measurements in
- * bench/README.md).
+ * The standalone event stream of a session. It carries notifications to a CLI, and stores recent events to send them
+ * again after an interruption. Does not use the SDK's streams: they would encode each message again for every session,
+ * and pass it through three streams (measurements in bench/README.md).
  */
+import { randomBytes } from "node:crypto";
 import type { ServerResponse } from "node:http";
-import { BoundedEventStore } from "./event-store.ts";
-import { encodeMessage, type Notification } from "./notification.ts";
+import type { Notification } from "./notification.ts";
 
 export interface EventStream {
   /** Whether a client is reading the event stream. */
@@ -33,44 +33,75 @@ interface EventStreamOptions {
   disconnected(): void;
 }
 
-/** A decision whose delivery is not confirmed yet. */
-interface UnsentDecision {
+interface StoredEvent {
+  readonly number: number;
   readonly notification: Notification;
-  readonly report: (isSent: boolean) => void;
+  /** Total length of the strings in the message (UTF-16 units). */
+  readonly length: number;
+  /** Resolves the promise of `deliver`. Undefined for a context, and after the event was sent. */
+  report: ((isSent: boolean) => void) | undefined;
 }
 
+/** Maximum number of stored events. */
+const MAX_EVENTS = 64;
+
+/** Maximum total `length` of the stored events (UTF-16 units). */
+const MAX_LENGTH = 64 * 1024 * 1024;
+
 export function createEventStream({ keepAlive, disconnected }: EventStreamOptions): EventStream {
-  const store = new BoundedEventStore();
-  /**
-   * Unsent decisions by event id, in the order of the user's decisions. The event store keeps the event of each
-   * decision until the decision is sent.
-   */
-  const awaited = new Map<string, UnsentDecision>();
+  /** Event ids start with this random part, so that ids from an earlier host do not match. */
+  const origin = randomBytes(6).toString("base64url");
+  /** The stored events, oldest first. */
+  let events: StoredEvent[] = [];
+  let lastNumber = 0;
   let current: ServerResponse | undefined;
   /** The newest context, held back until the client has read the earlier events. */
   let late: Notification | undefined;
   let alive: NodeJS.Timeout | undefined;
   let closed = false;
 
-  /** Marks an event as sent. If the event is a decision, resolves the promise of `deliver`. */
-  function markSent(id: string): void {
-    awaited.get(id)?.report(true);
-    awaited.delete(id);
-    store.unpin(id);
+  function store(notification: Notification, report?: StoredEvent["report"]): StoredEvent {
+    lastNumber += 1;
+    const event = { number: lastNumber, notification, length: lengthOf(notification.message), report };
+    // Keeps only the newest context, because an older context is stale.
+    if (isContext(event)) events = events.filter((one) => !isContext(one));
+    events.push(event);
+    makeRoom();
+    return event;
   }
 
-  function write(response: ServerResponse, id: string, { data }: Notification): void {
+  /** Drops the oldest events beyond the limits. Keeps unsent decisions and the newest event. */
+  function makeRoom(): void {
+    let count = events.length;
+    let length = events.reduce((total, event) => total + event.length, 0);
+    events = events.filter((event) => {
+      if (count <= MAX_EVENTS && length <= MAX_LENGTH) return true;
+      if (event.report || event.number === lastNumber) return true;
+      count -= 1;
+      length -= event.length;
+      return false;
+    });
+  }
+
+  /** Marks an event as sent. If the event is a decision, resolves the promise of `deliver`. */
+  function markSent(event: StoredEvent): void {
+    event.report?.(true);
+    event.report = undefined;
+    makeRoom();
+  }
+
+  function write(response: ServerResponse, event: StoredEvent): void {
     let pieces = 0;
     // Called for each piece of the message: when the socket has taken the piece, or with an error.
     const taken = (error: unknown) => {
       pieces -= 1;
       if (error) return;
-      if (pieces === 0) markSent(id);
+      if (pieces === 0) markSent(event);
       sendLate();
     };
     response.cork();
-    response.write(`event: message\nid: ${id}\ndata: `);
-    for (const piece of data()) {
+    response.write(`event: message\nid: ${origin}.${event.number}\ndata: `);
+    for (const piece of event.notification.data()) {
       pieces += 1;
       response.write(piece, taken);
       response.uncork(); // sends the header and the first piece in one packet
@@ -81,21 +112,27 @@ export function createEventStream({ keepAlive, disconnected }: EventStreamOption
 
   /** Sends the events that the client has missed. Marks all other events as sent. */
   function replay(response: ServerResponse, lastId: string | undefined): void {
+    const known = lastId === undefined ? undefined : numberOf(lastId);
     // If the client's last event is unknown, for example because an earlier host has sent it, sends only the unsent
     // decisions.
-    const missed = (lastId === undefined ? undefined : store.after(lastId)) ?? store.pinned();
-    // The store keeps every unsent decision. The client has therefore seen each decision that is not in `missed`.
-    const unseen = new Set(missed.map(({ id }) => id));
-    for (const id of [...awaited.keys()]) if (!unseen.has(id)) markSent(id);
-    for (const { id, message } of missed)
-      write(response, id, awaited.get(id)?.notification ?? encodeMessage(message));
+    const isMissed = ({ number, report }: StoredEvent) => (known === undefined ? report : number > known);
+    const missed = events.filter(isMissed);
+    for (const event of events.filter((one) => !isMissed(one))) markSent(event);
+    for (const event of missed) write(response, event);
+  }
+
+  /** Parses an event id. @returns undefined if this stream has not assigned the id */
+  function numberOf(id: string): number | undefined {
+    const [, given, digits] = /^([\w-]+)\.(\d+)$/.exec(id) ?? [];
+    // Refuses a number that was never assigned: such a number would mark every event as seen.
+    return given === origin && Number(digits) <= lastNumber ? Number(digits) : undefined;
   }
 
   function sendLate(): void {
     if (!current || !late || isBehind(current)) return;
     const next = late;
     late = undefined; // set before `write`, which may call sendLate again
-    write(current, store.add(next.message), next);
+    write(current, store(next));
   }
 
   /** Ends the current response. */
@@ -118,9 +155,8 @@ export function createEventStream({ keepAlive, disconnected }: EventStreamOption
     deliver: (notification) =>
       new Promise((report) => {
         if (closed) return report(false);
-        const id = store.add(notification.message, true);
-        awaited.set(id, { notification, report });
-        if (current) write(current, id, notification);
+        const event = store(notification, report);
+        if (current) write(current, event);
       }),
     connect(response, lastId) {
       release();
@@ -137,8 +173,8 @@ export function createEventStream({ keepAlive, disconnected }: EventStreamOption
     close() {
       closed = true;
       release();
-      for (const { report } of awaited.values()) report(false);
-      awaited.clear();
+      for (const { report } of events) report?.(false);
+      events = [];
     },
   };
 }
@@ -149,6 +185,20 @@ export function createEventStream({ keepAlive, disconnected }: EventStreamOption
  */
 function isBehind(response: ServerResponse): boolean {
   return response.writableNeedDrain || (response.socket?.writableNeedDrain ?? false);
+}
+
+/**
+ * Returns the total length of all strings in a value (UTF-16 units). Does not encode the value as JSON, which would
+ * take long for long messages.
+ */
+function lengthOf(value: unknown): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null) return 0;
+  return Object.values(value).reduce<number>((total, part) => total + lengthOf(part), 0);
+}
+
+function isContext({ notification: { message } }: StoredEvent): boolean {
+  return "method" in message && message.method === "ide/contextUpdate";
 }
 
 /** Calls `run` when the response closes, or at once if it is already closed. */

@@ -28,16 +28,6 @@ export function encode<M extends keyof IdeNotifications>(
   return isLong ? { message, data: () => pieces(method, params) } : encodeMessage(message);
 }
 
-/**
- * Encodes the user's decision on a review.
- * @param content the accepted text; undefined for a rejection
- */
-export function encodeDecision(filePath: string, content: string | undefined): Notification {
-  return content === undefined
-    ? encode("ide/diffRejected", { filePath })
-    : encode("ide/diffAccepted", { filePath, content });
-}
-
 export function encodeMessage(message: JSONRPCMessage): Notification {
   const data = [Buffer.from(`${JSON.stringify(message)}\n\n`)];
   return { message, data: () => data };

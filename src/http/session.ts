@@ -10,7 +10,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Log } from "../base/log.ts";
 import type { Client, SessionInfo } from "./client.ts";
 import { createEventStream, type EventStream, onceClosed } from "./event-stream.ts";
-import { encodeDecision } from "./notification.ts";
+import { encode } from "./notification.ts";
 
 /** A client that uses MCP's streamable HTTP. The client counts as connected while its event stream is open. */
 export interface Session extends Client, Pick<EventStream, "notify" | "deliver"> {}
@@ -24,21 +24,18 @@ export interface Connection extends Session {
   close(): Promise<void>;
 }
 
+/** Fields without a comment are described in `SessionOptions` and `ClientEvents`. */
 interface ConnectionOptions {
   info: SessionInfo;
   server: McpServer;
   log: Log;
   /** Registers tools, resources and prompts. Must be called before the transport is connected. */
   register(session: Session): void;
-  /** Interval of keep-alive comments on the event stream (milliseconds). */
   keepAlive: number;
-  /** Lifetime of a session without an open stream, counted from its last request (ms). */
   grace: number;
   /** Called when the client's `initialize` request was accepted. */
   initialized(): void;
-  /** Called when the event stream is open. The client receives notifications from now on. */
   connected(): void;
-  /** Called when the event stream has closed. The client may open it again. */
   disconnected(): void;
   ended(): void;
 }
@@ -160,7 +157,12 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
     notify: stream.notify,
     deliver: stream.deliver,
     share: ({ notification }) => stream.notify(notification),
-    decide: ({ filePath, content }) => stream.deliver(encodeDecision(filePath, content)),
+    decide: ({ filePath, content }) =>
+      stream.deliver(
+        content === undefined
+          ? encode("ide/diffRejected", { filePath })
+          : encode("ide/diffAccepted", { filePath, content }),
+      ),
     handle: (request, reply) =>
       request.method === "GET" ? openStream(request, reply) : answer(request, reply, request.body),
     async initialize() {

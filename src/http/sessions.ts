@@ -5,7 +5,7 @@ import type { ServerOptions } from "@modelcontextprotocol/sdk/server/index.js";
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Log } from "../base/log.ts";
-import type { SessionInfo } from "./client.ts";
+import type { ClientEvents, SessionInfo } from "./client.ts";
 import { hasLongId, type Introduction, MAX_FIRST_MESSAGE_LENGTH, sessionInfo } from "./client-limits.ts";
 import { DISCOVER, methodNotFound, rpcError } from "./errors.ts";
 import type { Route } from "./guard.ts";
@@ -23,15 +23,9 @@ export type Sdk = Awaited<ReturnType<typeof prepare>>;
 export type { Session } from "./session.ts";
 
 /** Events of sessions. Listeners run synchronously. */
-export interface SessionEvents {
+export interface SessionEvents extends ClientEvents {
   /** Emitted before the session is connected, so that listeners can register tools, resources and prompts. */
   created: [server: McpServer, session: Session, sdk: Sdk];
-  /** The event stream of the session is open. The client receives notifications from now on. */
-  connected: [session: Session];
-  /** The event stream of the session has closed. The client may open it again. */
-  disconnected: [session: Session];
-  /** The session has ended, and its client cannot return. */
-  ended: [session: Session];
   /** The list of initialized sessions (`all`) has changed. */
   changed: [];
 }

@@ -1,5 +1,5 @@
 /** Serves the MCP server for the model. Keeps the sessions, and loads the server when the first client connects. */
-import type { Boot, Memory, Status } from "../contract/neovim.ts";
+import type { Boot, Memory } from "../contract/neovim.ts";
 import { createSessions, type Offer, type Sessions } from "../http/sessions.ts";
 import type { EditorServer, EditorServerOptions } from "./server.ts";
 
@@ -13,17 +13,15 @@ interface EditorEndpoint extends Pick<EditorServer, "handlers" | "close" | "diag
   readonly sessions: Sessions;
 }
 
-interface EditorEndpointOptions extends Omit<EditorServerOptions, "called"> {
+interface EditorEndpointOptions extends Omit<EditorServerOptions, "events"> {
   version: string;
   boot: Pick<Boot, "tools" | "prompts" | "server">;
-  report: (change: Pick<Status, "calls" | "toolClients">) => void;
   /** Stores the sessions, so that they survive a restart of the host process. */
   remember: (change: Pick<Memory, "editorSessions">) => void;
 }
 
 export function createEditorEndpoint(options: EditorEndpointOptions): EditorEndpoint {
   const { version, log, boot, report, remember } = options;
-  const called = (calls: number) => report({ calls });
   const grace = Math.max(boot.server.grace, SESSION_GRACE_MS);
   const offer = async () => (await load()).offer;
   const sessions = createSessions({ version, log, ...boot.server, grace, offer });
@@ -32,10 +30,7 @@ export function createEditorEndpoint(options: EditorEndpointOptions): EditorEndp
   /** Loads the server when it is first needed. Its many schemas would delay the start of the host process. */
   async function load(): Promise<{ server: EditorServer; offer: Offer }> {
     const { createEditorServer, EDITOR_OFFER } = await import("./server.ts");
-    if (!server) {
-      server = createEditorServer({ ...options, called });
-      server.follow(sessions.events);
-    }
+    server ??= createEditorServer({ ...options, events: sessions.events });
     return { server, offer: EDITOR_OFFER };
   }
 

@@ -113,10 +113,10 @@ export async function openAtLine(
   line: number,
   { ask, limits: { timeout }, workspace }: CallContext,
 ) {
-  const { servers, attached, text } = await ask("document", { path, method, line, timeout });
+  const { text, ...document } = await ask("document", { path, method, line, timeout });
   const name = workspace.label(path);
   if (text === undefined) throw new Refusal(`${name} has no line ${line}`);
-  return { servers, attached, text, name };
+  return { ...document, text, name };
 }
 
 function none(attached: number, path: string, { workspace }: CallContext): Replies {

@@ -1,7 +1,5 @@
 /** Registers tools, resources and prompts for a client of the MCP server. */
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
-import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import { sentence } from "../base/refusal.ts";
 import type { Boot } from "../contract/neovim.ts";
 import type { Offer, Sdk } from "../http/sessions.ts";
 import { registerPrompts } from "./prompts.ts";
@@ -82,24 +80,15 @@ export function register(
   { read, callTool }: Answering,
   subscribed = () => {},
 ): ReadonlySet<string> {
-  for (const tool of TOOLS.filter(({ name }) => choice.offered?.includes(name) ?? true)) {
-    tool.register(server, (caller, act) =>
-      orReason(
-        callTool(`tool ${tool.name}`, caller, async (context) =>
-          resultOf(await act(context), context.workspace),
-        ),
+  for (const { name, config, run } of TOOLS) {
+    if (choice.offered && !choice.offered.includes(name)) continue;
+    // The SDK converts a Refusal to an answer that the model can read.
+    server.registerTool(name, config, (args: unknown, caller) =>
+      callTool(`tool ${name}`, caller, async (context) =>
+        resultOf(await run(args, context), context.workspace),
       ),
     );
   }
   registerPrompts(server, choice.prompts, read);
   return registerResources(server, sdk, read, subscribed);
-}
-
-/** Converts a {@link Refusal} to an answer that the model can read. */
-async function orReason(result: Promise<CallToolResult>): Promise<CallToolResult> {
-  try {
-    return await result;
-  } catch (error) {
-    return { isError: true, content: [{ type: "text", text: sentence(error) }] };
-  }
 }

@@ -5,7 +5,7 @@
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { Log } from "../base/log.ts";
 import { Refusal } from "../base/refusal.ts";
-import type { Boot } from "../contract/neovim.ts";
+import type { Boot, Status } from "../contract/neovim.ts";
 import type { Diagnostic } from "../contract/questions.ts";
 import type { SessionInfo } from "../http/client.ts";
 import type { Sdk, Session, Sessions } from "../http/sessions.ts";
@@ -26,8 +26,6 @@ export { EDITOR_OFFER } from "./register.ts";
 const DIAGNOSE_TIMEOUT_MS = 1_000;
 
 export interface EditorServer {
-  /** Serves all sessions that are created after this call. */
-  follow(events: Sessions["events"]): void;
   /**
    * Returns the diagnostics that Neovim has now. Does not ask language servers.
    * @param path a file. Default: all loaded files
@@ -44,8 +42,9 @@ export interface EditorServerOptions {
   log: Log;
   boot: Pick<Boot, "tools" | "prompts">;
   following: Following;
-  /** Called at each tool call. @param calls number of tool calls so far */
-  called: (calls: number) => void;
+  /** Events of the sessions to serve. Sessions that exist already are not served. */
+  events: Sessions["events"];
+  report: (change: Pick<Status, "calls" | "toolClients">) => void;
 }
 
 export function createEditorServer({
@@ -53,7 +52,8 @@ export function createEditorServer({
   log,
   boot,
   following,
-  called,
+  events,
+  report,
 }: EditorServerOptions): EditorServer {
   const { limits } = boot.tools;
   const asking = createAsking(bridge, limits.timeout);
@@ -72,7 +72,7 @@ export function createEditorServer({
     return {
       signal,
       limits,
-      workspace: openWorkspace(await asking.consent(signal), files),
+      workspace: openWorkspace(await asking.ask("consent", {}, signal), files),
       editing: editsAs(info, following, signal),
       waitsFor,
       ask(question, params) {
@@ -120,23 +120,21 @@ export function createEditorServer({
     const read: Read = (what, caller, act) => run(what, session.info, caller, act);
     const callTool: Read = (what, caller, act) => {
       calls += 1;
-      called(calls);
+      report({ calls });
       return read(what, caller, act);
     };
     updates.follow(session, register(server, sdk, choice, { read, callTool }, updates.watch));
   }
 
+  events
+    .on("created", created)
+    .on("connected", updates.watch)
+    .on("disconnected", updates.watch)
+    .on("ended", updates.ended);
   return {
-    follow(events) {
-      events
-        .on("created", created)
-        .on("connected", updates.watch)
-        .on("disconnected", updates.watch)
-        .on("ended", updates.ended);
-    },
     async diagnose(path) {
       const signal = AbortSignal.timeout(DIAGNOSE_TIMEOUT_MS);
-      const workspace = openWorkspace(await asking.consent(signal), files);
+      const workspace = openWorkspace(await asking.ask("consent", {}, signal), files);
       const paths = path
         ? [path]
         : (await asking.ask("buffers", {}, signal)).buffers.map((buffer) => buffer.path);

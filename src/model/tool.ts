@@ -1,11 +1,9 @@
 /** CONTRACT 4: defines what a tool for the model consists of. */
-import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { CallToolResult, ToolAnnotations } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
 import type { Boot } from "../contract/neovim.ts";
 import type { Editing } from "./edits-as-agent.ts";
 import type { Ask } from "./neovim-questions.ts";
-import type { Caller } from "./progress.ts";
 import { uriOf, type Workspace } from "./workspace.ts";
 
 /** The context of one tool call or request. */
@@ -16,10 +14,7 @@ export interface CallContext {
   editing: Editing;
   /** Aborted when the client cancels the call or disconnects. */
   signal: AbortSignal;
-  /**
-   * Sets the reason for waiting, such as "the user's decision". Progress notifications report this reason to the
-   * client.
-   */
+  /** Sets the reason for waiting, such as "the user's decision", for progress notifications. */
   waitsFor(what: string): void;
 }
 
@@ -43,30 +38,29 @@ interface Definition<S extends z.ZodRawShape> {
   run(args: z.infer<z.ZodObject<S>>, context: CallContext): Promise<Answer>;
 }
 
-/** Runs a tool for a caller. @returns the result for the client, even if the tool fails */
-type Perform = (caller: Caller, run: (context: CallContext) => Promise<Answer>) => Promise<CallToolResult>;
-
 export interface Tool {
   readonly name: string;
-  register(server: McpServer, perform: Perform): void;
+  /** The description of the tool for clients. */
+  readonly config: {
+    title: string;
+    description: string;
+    inputSchema: z.ZodType;
+    annotations: ToolAnnotations;
+  };
+  run(args: unknown, context: CallContext): Promise<Answer>;
 }
 
 /** Maximum number of links in a result. */
 const MAX_LINKS = 20;
 
 export function defineTool<S extends z.ZodRawShape>(definition: Definition<S>): Tool {
-  const { name, title, description, annotations, run } = definition;
-  const input = z.object(definition.input);
+  const { name, title, description, run } = definition;
+  const inputSchema = z.object(definition.input);
+  const annotations = { openWorldHint: false, ...definition.annotations };
   return {
     name,
-    register(server, perform) {
-      const inputSchema: z.ZodType = input;
-      server.registerTool(
-        name,
-        { title, description, inputSchema, annotations: { openWorldHint: false, ...annotations } },
-        (args: unknown, caller) => perform(caller, (context) => run(input.parse(args), context)),
-      );
-    },
+    config: { title, description, inputSchema, annotations },
+    run: (args, context) => run(inputSchema.parse(args), context),
   };
 }
 

@@ -185,31 +185,27 @@ const MAX_CACHED_PATHS = 1_000;
 
 type Verdict = "ignored" | "unignored" | "unknown";
 
-export interface Rules {
-  /**
-   * Applies the rules to a path.
-   * @param path relative to the folder of the rules
-   * @returns what the rules say about each folder of the path, and about the file itself; undefined if the rules cannot
-   * be applied
-   */
-  judge(path: string): readonly Verdict[] | undefined;
-}
+/**
+ * Applies rules to a path.
+ * @param path relative to the folder of the rules
+ * @returns what the rules say about each folder of the path, and about the file itself; undefined if the rules cannot
+ * be applied
+ */
+export type Rules = (path: string) => readonly Verdict[] | undefined;
 
 /** Creates rules from the user's own patterns. These are trusted, so there is no time limit. */
 export function createRules(patterns: string | readonly string[]): Rules {
   let matcher = ignore({ allowRelativePaths: true }).add(patterns);
   let asked = 0;
-  return {
-    judge(path) {
-      asked += 1;
-      // Replaces the matcher regularly, because its cache of paths grows without limit.
-      if (asked % MAX_CACHED_PATHS === 0) matcher = ignore({ allowRelativePaths: true }).add(matcher);
-      const verdicts: Verdict[] = [];
-      for (let end = path.indexOf("/"); end >= 0; end = path.indexOf("/", end + 1))
-        verdicts.push(verdictOf(matcher.test(path.slice(0, end + 1))));
-      verdicts.push(verdictOf(matcher.test(path)));
-      return verdicts;
-    },
+  return (path) => {
+    asked += 1;
+    // Replaces the matcher regularly, because its cache of paths grows without limit.
+    if (asked % MAX_CACHED_PATHS === 0) matcher = ignore({ allowRelativePaths: true }).add(matcher);
+    const verdicts: Verdict[] = [];
+    for (let end = path.indexOf("/"); end >= 0; end = path.indexOf("/", end + 1))
+      verdicts.push(verdictOf(matcher.test(path.slice(0, end + 1))));
+    verdicts.push(verdictOf(matcher.test(path)));
+    return verdicts;
   };
 }
 
@@ -220,21 +216,19 @@ export function createRules(patterns: string | readonly string[]): Rules {
 export function createLimitedRules(text: string, tooSlow: (path: string) => void): Rules {
   const rules = createRules(text);
   let isSlow = false;
-  return {
-    judge(path) {
-      if (isSlow || !hasDescriptors()) return undefined;
-      let verdicts: readonly Verdict[] | undefined;
-      try {
-        withinTime(() => {
-          verdicts = rules.judge(path);
-        });
-      } catch {
-        // The time limit was exceeded, or the regular expression engine has no stack left.
-        isSlow = true;
-        tooSlow(path);
-      }
-      return verdicts;
-    },
+  return (path) => {
+    if (isSlow || !hasDescriptors()) return undefined;
+    let verdicts: readonly Verdict[] | undefined;
+    try {
+      withinTime(() => {
+        verdicts = rules(path);
+      });
+    } catch {
+      // The time limit was exceeded, or the regular expression engine has no stack left.
+      isSlow = true;
+      tooSlow(path);
+    }
+    return verdicts;
   };
 }
 
@@ -267,7 +261,7 @@ export function isExcluded(levels: readonly Level[], path: string): boolean | un
   const inward: { above: number; verdicts: readonly Verdict[] }[] = [];
   for (const { folder, rules } of levels) {
     const base = folder === "/" ? "/" : `${folder}/`;
-    const verdicts = rules.judge(path.slice(base.length));
+    const verdicts = rules(path.slice(base.length));
     if (!verdicts) return undefined;
     inward.unshift({ above: base.split("/").length - 2, verdicts });
   }

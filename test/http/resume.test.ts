@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import t, { type Test } from "tap";
 import { encode } from "../../src/http/notification.ts";
 import type { Session } from "../../src/http/sessions.ts";
@@ -66,6 +67,23 @@ t.test("a decision that was written to a broken stream is sent again", async (t)
   t.equal(second.events.length, 2, "of the contexts only the newest");
 });
 
+t.test("of the contexts only the newest is sent again", async (t) => {
+  const { session, open } = await start(t);
+  const first = await open();
+  await accept(session, "1");
+  for (const path of ["/a", "/b", "/c"]) {
+    session.notify(encode("ide/contextUpdate", context(path)));
+    await first.next("ide/contextUpdate", (params) => isDeepStrictEqual(params, context(path)));
+  }
+  await accept(session, "2");
+  const second = await open({ "last-event-id": first.events[0]?.id ?? "" });
+  await second.next("ide/diffAccepted");
+  t.same(
+    second.events.map(({ message }) => message.params),
+    [context("/c"), { filePath: "/a", content: "2" }],
+  );
+});
+
 t.test("unsent decisions never count as delivered, whatever their number", async (t) => {
   const { session, open } = await start(t);
   const first = await open();
@@ -110,8 +128,36 @@ t.test("an event stream is resumed, even if its last event is no longer stored",
   t.equal(second.events.length, 64);
 });
 
+t.test("the oldest events are dropped first, except unsent decisions and the newest event", async (t) => {
+  const { session, open, calls, id } = await start(t);
+  const breaks = () => calls.filter((call) => call === `disconnected ${id}`).length;
+  /** Reads the decisions up to the one with this content, then breaks the stream. */
+  async function read(until: string, lastId?: string) {
+    const before = breaks();
+    const stream = await open(lastId === undefined ? {} : { "last-event-id": lastId });
+    await stream.next("ide/diffAccepted", ({ content }) => content === until);
+    stream.break();
+    await waitFor(() => breaks() > before, "the break to be seen");
+    return {
+      ids: stream.events.map((event) => event.id),
+      contents: stream.events.map(({ message }) => message.params?.["content"]),
+    };
+  }
+  const sent = [accept(session, "first"), accept(session, "second")];
+  const { ids } = await read("second");
+  const huge = "x".repeat(68e6); // more than the limit for all stored events
+  const unsent = [accept(session, "unsent"), accept(session, huge)];
+  const before = await read(huge, ids[0]);
+  t.ok(isDeepStrictEqual(before.contents, ["unsent", huge]), "unsent decisions are kept");
+  t.same(await Promise.all([...sent, ...unsent]), [true, true, true, true]);
+  const again = await read(huge, ids[0]);
+  t.ok(isDeepStrictEqual(again.contents, [huge]), "the newest event is kept");
+  void accept(session, "last");
+  t.same((await read("last", again.ids[0])).contents, ["last"], "earlier events are not repeated");
+});
+
 t.test("an event id of another host opens a new stream", async (t) => {
-  for (const lastId of ["1", "x", "aaaaaaaa.1", "..", "a.b.c".repeat(1000)]) {
+  for (const lastId of ["", "1", "x", "a.1", "a.x.y", "aaaaaaaa.1", "..", "a.b.c".repeat(1000)]) {
     const { session, open } = await start(t);
     const delivered = accept(session, "held");
     const stream = await open({ "last-event-id": lastId });

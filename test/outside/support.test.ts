@@ -116,11 +116,11 @@ t.test("the contract check reports invalid calls and invalid answers of Lua", as
   const call = (name: string, params: string) =>
     nvim.lua(`return require('gemini-bridge.host.rpc').call('${name}', ${params})`);
   await call("message", "{ level = 'info', text = 'a', since = 1 }");
-  await nvim.lua(`require('gemini-bridge.model').consent = function()
-    return { paused = 'no', exclude = {}, directories = {} }
+  await nvim.lua(`require('gemini-bridge.prompt.outbox').places = function()
+    return { program = 1, buffers = {}, directories = {} }
   end`);
-  await call("consent", "vim.empty_dict()");
-  await t.rejects(nvim.close(), /call message has an undeclared field since\nresult consent paused: /);
+  await call("prompt_places", "vim.empty_dict()");
+  await t.rejects(nvim.close(), /call message has an undeclared field since\nresult prompt_places program: /);
 });
 
 t.test("the contract check reports no valid message", async (t) => {

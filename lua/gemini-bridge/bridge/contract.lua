@@ -311,10 +311,6 @@
 ---@field path string
 ---@field line? integer
 
----@class gemini_bridge.questions.edit_context
----@field path string
----@field line? integer
-
 ---@class gemini_bridge.questions.preview_edits
 ---@field files gemini_bridge.FileEdits[]
 ---@field encoding string
@@ -348,7 +344,6 @@ return {
     remember = { sessions = "table", interrupted = "table", editorSessions = "table", agents = "table", diffs = "table" },
     decision_settled = { id = "number", delivered = "boolean", filePath = "string" },
     decision_read = { id = "number" },
-    consent = {},
     ask = { id = "number", question = "string", params = "table" },
     model_watch = { on = "boolean", selection = "boolean" },
     diff_open = { id = "number", filePath = "string", newContent = "string", textId = "string", client = "string", label = "string" },

@@ -42,7 +42,6 @@ local calls = {
   remember = memory.remember,
   decision_settled = decision.settled,
   decision_read = reviews.read_accepted,
-  consent = lazy("model", "consent"),
   ask = lazy("model", "ask"),
   model_watch = lazy("model", "watch"),
   diff_open = reviews.open,

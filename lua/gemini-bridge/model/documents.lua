@@ -143,8 +143,8 @@ local function read(path)
   return buf
 end
 
---- Answers with the servers of a buffer that support a method. If no server supports the method yet, waits for servers
---- that are starting.
+--- Answers with the servers of a buffer that support a method, and with data for requests of edits. If no server
+--- supports the method yet, waits for servers that are starting.
 ---@param buf integer
 ---@param params { method: string, line?: integer, timeout: integer }
 ---@param is_new boolean
@@ -163,12 +163,19 @@ local function await(buf, params, is_new, answer)
     if #supporting == 0 and may_come and not is_late then
       return false
     end
-    local line = params.line
+    local line, diagnostics = params.line, {}
+    for _, one in ipairs(line and vim.diagnostic.get(buf, { lnum = line - 1 }) or {}) do
+      diagnostics[#diagnostics + 1] = vim.tbl_get(one, "user_data", "lsp")
+    end
     answer({
       servers = language_servers.describe(supporting),
       attached = #ready,
       isNew = is_new,
       text = line and vim.api.nvim_buf_get_lines(buf, line - 1, line, false)[1] or nil,
+      tick = vim.api.nvim_buf_get_changedtick(buf),
+      tabSize = vim.lsp.util.get_effective_tabstop(buf),
+      insertSpaces = vim.bo[buf].expandtab,
+      diagnostics = diagnostics,
     })
     return true
   end)

@@ -11,43 +11,11 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Pause between two files, so that the editor can handle keys (milliseconds).
-local PAUSE_MS = 1
-
 --- Options that affect how a buffer is written.
 local OPTIONS = { "fileencoding", "fileformat", "endofline", "bomb", "binary" }
 
---- Answers with the data from which the host builds a request for edits: the indentation, and the diagnostics of a
---- line.
----@param params gemini_bridge.questions.edit_context
----@param answer gemini_bridge.Answer
-function M.context(params, answer)
-  local buf = disk.buffer(params.path)
-  if not buf then
-    return answer(nil, "the file was closed meanwhile")
-  end
-  local diagnostics = {}
-  for _, one in ipairs(params.line and vim.diagnostic.get(buf, { lnum = params.line - 1 }) or {}) do
-    diagnostics[#diagnostics + 1] = vim.tbl_get(one, "user_data", "lsp")
-  end
-  answer({
-    tick = vim.api.nvim_buf_get_changedtick(buf),
-    tabSize = vim.lsp.util.get_effective_tabstop(buf),
-    insertSpaces = vim.bo[buf].expandtab,
-    diagnostics = diagnostics,
-  })
-end
-
---- Returns true if a file does not exist or was written after the time `since`.
----@param path string
----@param since number Unix milliseconds.
----@return boolean
-local function is_newer(path, since)
-  local stat = vim.uv.fs_stat(path)
-  return stat == nil or stat.mtime.sec * 1000 + stat.mtime.nsec / 1e6 > since
-end
-
---- Returns whether the file has changed after the server computed the edits.
+--- Returns whether the file has changed after the server computed the edits. A file that does not exist counts as
+--- changed.
 ---@param file gemini_bridge.FileEdits
 ---@param buf integer
 ---@return boolean
@@ -55,7 +23,11 @@ local function has_changed(file, buf)
   if file.tick then
     return file.tick ~= vim.api.nvim_buf_get_changedtick(buf)
   end
-  return file.since ~= nil and is_newer(file.path, file.since)
+  if not file.since then
+    return false
+  end
+  local stat = vim.uv.fs_stat(file.path)
+  return stat == nil or stat.mtime.sec * 1000 + stat.mtime.nsec / 1e6 > file.since
 end
 
 --- Raises an error for the model with the reason why a file must not be edited now. If there is none, returns the
@@ -74,28 +46,6 @@ local function check(file)
     error(("%s has changed since the edits were computed: request the edits again"):format(name), 0)
   end
   return buf
-end
-
---- Calls a function with a temporary copy of a buffer.
----@generic T
----@param buf integer
----@param act fun(copy: integer): T
----@return T
-local function with_copy(buf, act)
-  local copy = window.create_buffer(false, true)
-  local ok, result = pcall(function()
-    vim.api.nvim_buf_set_lines(copy, 0, -1, true, vim.api.nvim_buf_get_lines(buf, 0, -1, true))
-    for _, name in ipairs(OPTIONS) do
-      vim.bo[copy][name] = vim.bo[buf][name]
-    end
-    vim.bo[copy].fixendofline = false
-    return act(copy)
-  end)
-  window.delete_buffer(copy)
-  if not ok then
-    error(result, 0)
-  end
-  return result
 end
 
 --- Returns whether the written bytes contain the complete text of a buffer. Neovim replaces characters that the
@@ -133,7 +83,7 @@ local function bytes_of(copy, name)
   return bytes
 end
 
---- Applies edits to a copy of a buffer. Passes the bytes of the file before and after the edits to `take`.
+--- Applies edits to a temporary copy of a buffer. Passes the bytes of the file before and after the edits to `take`.
 ---@generic T
 ---@param params gemini_bridge.questions.apply_edit
 ---@param take fun(buf: integer, copy: integer, before: string, after: string): T
@@ -141,48 +91,22 @@ end
 local function edit_copy(params, take)
   local file = params.file
   local buf, name = check(file), disk.display(file.path)
-  return with_copy(buf, function(copy)
+  local copy = window.create_buffer(false, true)
+  local ok, result = pcall(function()
+    vim.api.nvim_buf_set_lines(copy, 0, -1, true, vim.api.nvim_buf_get_lines(buf, 0, -1, true))
+    for _, option in ipairs(OPTIONS) do
+      vim.bo[copy][option] = vim.bo[buf][option]
+    end
+    vim.bo[copy].fixendofline = false
     local before = bytes_of(copy, name)
     vim.lsp.util.apply_text_edits(file.edits, copy, params.encoding)
     return take(buf, copy, before, bytes_of(copy, name))
   end)
-end
-
---- Returns the text of a file after the edits, for a review. Raises an error with the reason if a review is not
---- possible.
----@param params gemini_bridge.questions.apply_edit
----@return string
-local function preview(params)
-  return edit_copy(params, function(buf, _, _, after)
-    local encoding = vim.bo[buf].fileencoding
-    if not ((encoding == "" or encoding == "utf-8") and disk.is_utf8(after)) then
-      error(
-        ("The user cannot review this change, because %s is not UTF-8"):format(disk.display(params.file.path)),
-        0
-      )
-    end
-    return after
-  end)
-end
-
---- Calls a function for each file, as soon as Neovim allows changes. Pauses between files, so that the editor can
---- handle keys.
----@param files gemini_bridge.FileEdits[]
----@param act fun(file: gemini_bridge.FileEdits)
----@param done fun(problem?: string)
-local function one_by_one(files, act, done)
-  local count = 0
-  local function step()
-    scheduler.now(function()
-      local ok, problem = pcall(act, files[count + 1])
-      count = count + 1
-      if not ok or count == #files then
-        return done(not ok and tostring(problem) or nil)
-      end
-      vim.defer_fn(step, PAUSE_MS)
-    end)
+  window.delete_buffer(copy)
+  if not ok then
+    error(result, 0)
   end
-  step()
+  return result
 end
 
 --- Checks whether edits can be applied, but changes nothing. For a review, answers with the new texts of the files.
@@ -190,40 +114,38 @@ end
 ---@param answer gemini_bridge.Answer
 function M.preview(params, answer)
   local texts = {}
-  one_by_one(params.files, function(file)
-    local edit = { file = file, encoding = params.encoding }
-    if params.isReview then
-      texts[#texts + 1] = { path = file.path, content = preview(edit) }
-    else
-      edit_copy(edit, function() end)
-    end
+  work_slices.each(params.files, function(file)
+    edit_copy({ file = file, encoding = params.encoding }, function(buf, _, _, after)
+      if not params.isReview then
+        return
+      end
+      local encoding = vim.bo[buf].fileencoding
+      if not ((encoding == "" or encoding == "utf-8") and disk.is_utf8(after)) then
+        local name = disk.display(file.path)
+        error(("The user cannot review this change, because %s is not UTF-8"):format(name), 0)
+      end
+      texts[#texts + 1] = { path = file.path, content = after }
+    end)
   end, function(problem)
     answer(not problem and { texts = texts } or nil, problem)
-  end)
+  end, scheduler.now)
 end
 
 --- Checks and edits a buffer in one tick. Answers with the bytes of the file before and after the edits, in base64.
 ---@param params gemini_bridge.questions.apply_edit
 ---@param answer gemini_bridge.Answer
 function M.apply(params, answer)
-  scheduler.now(function()
-    local ok, result = pcall(edit_copy, params, function(buf, copy, before, after)
-      vim.api.nvim_buf_call(buf, function()
-        window.end_undo_step()
-        apply(buf, copy)
-        vim.bo[buf].endofline = vim.bo[copy].endofline
-        vim.bo[buf].modified = true -- until the host has written the file
-        window.end_undo_step()
-      end)
-      local tick = vim.api.nvim_buf_get_changedtick(buf)
-      return { tick = tick, before = vim.base64.encode(before), after = vim.base64.encode(after) }
+  answer(edit_copy(params, function(buf, copy, before, after)
+    vim.api.nvim_buf_call(buf, function()
+      window.end_undo_step()
+      apply(buf, copy)
+      vim.bo[buf].endofline = vim.bo[copy].endofline
+      vim.bo[buf].modified = true -- until the host has written the file
+      window.end_undo_step()
     end)
-    if ok then
-      answer(result)
-    else
-      answer(nil, tostring(result))
-    end
-  end)
+    local tick = vim.api.nvim_buf_get_changedtick(buf)
+    return { tick = tick, before = vim.base64.encode(before), after = vim.base64.encode(after) }
+  end))
 end
 
 --- Completes an edit after the host has tried to write the file. If the host has failed, undoes the edit, unless the
@@ -231,18 +153,16 @@ end
 ---@param params gemini_bridge.questions.finish_edit
 ---@param answer gemini_bridge.Answer
 function M.finish(params, answer)
-  scheduler.now(function()
-    local buf = disk.buffer(params.path)
-    if buf and params.written then
-      reload.saved(buf, params.tick)
-    elseif buf and vim.api.nvim_buf_get_changedtick(buf) == params.tick then
-      vim.api.nvim_buf_call(buf, function()
-        vim.cmd("silent noautocmd undo")
-      end)
-      vim.bo[buf].modified = false
-    end
-    answer(vim.empty_dict())
-  end)
+  local buf = disk.buffer(params.path)
+  if buf and params.written then
+    reload.saved(buf, params.tick)
+  elseif buf and vim.api.nvim_buf_get_changedtick(buf) == params.tick then
+    vim.api.nvim_buf_call(buf, function()
+      vim.cmd("silent noautocmd undo")
+    end)
+    vim.bo[buf].modified = false
+  end
+  answer(vim.empty_dict())
 end
 
 --- Triggers BufWritePost for files that the host has written, to inform language servers and the user's plugins.

@@ -29,8 +29,20 @@ local function list_changes(_, answer)
   answer({ changes = changes })
 end
 
+--- Answers with the user's settings for what the model may read.
+---@param answer gemini_bridge.Answer
+local function consent(_, answer)
+  local settings = require("gemini-bridge.context.consent").settings()
+  answer({
+    paused = settings.paused,
+    exclude = settings.exclude,
+    directories = require("gemini-bridge.context.workspace").get().directories,
+  })
+end
+
 ---@type table<string, fun(params: table, answer: gemini_bridge.Answer)>
 local questions = {
+  consent = consent,
   buffers = open_files.buffers,
   read = open_files.read,
   lines = open_files.lines,
@@ -45,23 +57,14 @@ local questions = {
   changes = list_changes,
   open_file = show.open_file,
   set_quickfix = show.set_quickfix,
-  edit_context = edits.context,
   preview_edits = edits.preview,
   apply_edit = edits.apply,
   finish_edit = edits.finish,
   tell_written = edits.tell_written,
 }
 
---- Returns the user's settings for what the model may read.
----@return { paused: boolean, exclude: string[], directories: string[] }
-function M.consent()
-  local consent = require("gemini-bridge.context.consent").settings()
-  return {
-    paused = consent.paused,
-    exclude = consent.exclude,
-    directories = require("gemini-bridge.context.workspace").get().directories,
-  }
-end
+--- Questions that change windows, buffers or lists. They wait until Neovim allows changes.
+local CHANGING = { "open_file", "set_quickfix", "apply_edit", "finish_edit" }
 
 M.watch = updates.watch
 
@@ -83,9 +86,18 @@ function M.ask(asked)
   if not question then
     return answer(nil, ("unknown question %s"):format(asked.question))
   end
-  local ok, problem = pcall(question, asked.params, answer)
-  if not ok then
-    answer(nil, scheduler.reason(problem))
+  local is_changing = vim.list_contains(CHANGING, asked.question)
+  local function run()
+    local ok, problem = pcall(question, asked.params, answer)
+    if not ok then
+      -- Keeps the sentence before an error of Neovim, which `reason` would remove.
+      answer(nil, is_changing and tostring(problem) or scheduler.reason(problem))
+    end
+  end
+  if is_changing then
+    scheduler.now(run)
+  else
+    run()
   end
 end
 

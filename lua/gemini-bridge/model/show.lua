@@ -3,7 +3,6 @@
 local documents = require("gemini-bridge.model.documents")
 local disk = require("gemini-bridge.disk.path")
 local choose_window = require("gemini-bridge.review.window.choose_window")
-local scheduler = require("gemini-bridge.editor.scheduler")
 local swapfile = require("gemini-bridge.disk.swapfile")
 local window = require("gemini-bridge.editor.window")
 
@@ -15,20 +14,6 @@ local CONTEXT = "gemini-bridge"
 --- Maximum number of quickfix entries to read for each requested entry. More than one may be needed, because entries
 --- without a file are skipped.
 local CHECKED_PER_ITEM = 3
-
---- Calls a function as soon as Neovim allows changes. Answers with the result of the function.
----@param act fun(): table
----@param answer gemini_bridge.Answer
-local function when_safe(act, answer)
-  scheduler.now(function()
-    local ok, result = pcall(act)
-    if ok then
-      answer(result)
-    else
-      answer(nil, tostring(result))
-    end
-  end)
-end
 
 --- Shows a buffer and returns its window. Never replaces the buffer of the current window.
 ---@param buf integer
@@ -52,24 +37,22 @@ end
 ---@param params gemini_bridge.questions.open_file
 ---@param answer gemini_bridge.Answer
 function M.open_file(params, answer)
-  when_safe(function()
-    local buf = disk.buffer(params.path) or vim.fn.bufadd(params.path)
-    if not vim.api.nvim_buf_is_loaded(buf) then
-      swapfile.load_without(buf)
-      swapfile.turn_on(buf)
-    end
-    vim.bo[buf].buflisted = true
-    documents.hand_over(buf)
-    local win = window_for(buf)
-    local lines = vim.api.nvim_buf_line_count(buf)
-    local is_users = win == vim.api.nvim_get_current_win()
-    if params.line and not is_users then
-      local line = math.min(params.line, lines)
-      local top = line - math.floor(vim.api.nvim_win_get_height(win) / 2)
-      window.set_view(win, { lnum = line, col = 0, topline = math.max(top, 1) })
-    end
-    return { lines = lines, isUsers = is_users }
-  end, answer)
+  local buf = disk.buffer(params.path) or vim.fn.bufadd(params.path)
+  if not vim.api.nvim_buf_is_loaded(buf) then
+    swapfile.load_without(buf)
+    swapfile.turn_on(buf)
+  end
+  vim.bo[buf].buflisted = true
+  documents.hand_over(buf)
+  local win = window_for(buf)
+  local lines = vim.api.nvim_buf_line_count(buf)
+  local is_users = win == vim.api.nvim_get_current_win()
+  if params.line and not is_users then
+    local line = math.min(params.line, lines)
+    local top = line - math.floor(vim.api.nvim_win_get_height(win) / 2)
+    window.set_view(win, { lnum = line, col = 0, topline = math.max(top, 1) })
+  end
+  answer({ lines = lines, isUsers = is_users })
 end
 
 ---@param params { limit: integer }
@@ -94,23 +77,21 @@ end
 ---@param params gemini_bridge.questions.set_quickfix
 ---@param answer gemini_bridge.Answer
 function M.set_quickfix(params, answer)
-  when_safe(function()
-    local items = vim.tbl_map(function(item)
-      return { filename = item.path, lnum = item.line, col = 1, text = item.text }
-    end, params.items)
-    -- Reuses the model's last list. Neovim keeps only ten lists, so a new list for each call would remove the user's
-    -- own lists.
-    local is_ours = vim.fn.getqflist({ nr = "$", context = true }).context == CONTEXT
-    vim.fn.setqflist({}, is_ours and "r" or " ", {
-      nr = "$", -- adds the list at the end, because Neovim would remove all later lists
-      title = params.title,
-      items = items,
-      context = CONTEXT,
-    })
-    vim.cmd(("silent %dchistory"):format(vim.fn.getqflist({ nr = "$" }).nr))
-    vim.api.nvim_exec_autocmds("QuickFixCmdPost", { pattern = "gemini", modeline = false })
-    return { total = #items }
-  end, answer)
+  local items = vim.tbl_map(function(item)
+    return { filename = item.path, lnum = item.line, col = 1, text = item.text }
+  end, params.items)
+  -- Reuses the model's last list. Neovim keeps only ten lists, so a new list for each call would remove the user's
+  -- own lists.
+  local is_ours = vim.fn.getqflist({ nr = "$", context = true }).context == CONTEXT
+  vim.fn.setqflist({}, is_ours and "r" or " ", {
+    nr = "$", -- adds the list at the end, because Neovim would remove all later lists
+    title = params.title,
+    items = items,
+    context = CONTEXT,
+  })
+  vim.cmd(("silent %dchistory"):format(vim.fn.getqflist({ nr = "$" }).nr))
+  vim.api.nvim_exec_autocmds("QuickFixCmdPost", { pattern = "gemini", modeline = false })
+  answer({ total = #items })
 end
 
 return M

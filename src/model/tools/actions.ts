@@ -67,10 +67,9 @@ export const codeActions = defineTool({
   },
   annotations: { readOnlyHint: true },
   async run(args, context) {
-    const { ask, workspace, limits } = context;
-    const path = await workspace.file(args.path);
-    const { servers, attached, text, name } = await openAtLine(METHOD, path, args.line, context);
-    const { tick, diagnostics } = await ask("edit_context", { path, line: args.line });
+    const path = await context.workspace.file(args.path);
+    const document = await openAtLine(METHOD, path, args.line, context);
+    const { servers, attached, text, name, tick, diagnostics } = document;
     const line = args.line - 1;
     const range = { start: { line, character: 0 }, end: { line, character: text.length } };
     const params = () => ({ textDocument: {}, range, context: { diagnostics } });
@@ -80,7 +79,7 @@ export const codeActions = defineTool({
       context,
     );
     const actions = answered.flatMap(({ server, result, moment }) =>
-      (Array.isArray(result) ? result : []).slice(0, limits.items).flatMap((value) => {
+      (Array.isArray(result) ? result : []).slice(0, context.limits.items).flatMap((value) => {
         const parsed = Action.safeParse(value);
         if (!parsed.success) return [];
         const { title, kind } = parsed.data;

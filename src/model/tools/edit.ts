@@ -50,13 +50,13 @@ export const format = defineTool({
     const { ask, workspace, limits } = context;
     const path = await workspace.file(args.path);
     const method = "textDocument/formatting";
-    const { servers, attached } = await ask("document", { path, method, timeout: limits.timeout });
+    const document = await ask("document", { path, method, timeout: limits.timeout });
+    const { servers, attached, tick, tabSize, insertSpaces } = document;
     const [server] = servers;
     if (!server) {
       const reason = attached === 0 ? "No language server is attached to" : "No language server can format";
       return { text: `${reason} ${workspace.label(path)}.`, structured: { files: [] } };
     }
-    const { tick, tabSize, insertSpaces } = await ask("edit_context", { path });
     const params = () => ({ textDocument: {}, options: { tabSize, insertSpaces } });
     const { result, moment } = firstOf(
       await askServers([server], { method, path, params, isEdit: true }, context),
