@@ -1,4 +1,5 @@
 /** Runs each review from `openDiff` to its outcome. Only this file changes the state of a review. */
+import { randomUUID } from "node:crypto";
 import { basename } from "node:path";
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
@@ -13,14 +14,7 @@ import { type DiskText, hashOfPlain, readDiskText } from "../system/disk-text.ts
 import type { UserFiles } from "../system/user-files.ts";
 import type { DiffTools } from "./diff-tools.ts";
 import { areDropped } from "./dropped-edits.ts";
-import {
-  createReviewTable,
-  outcomeOf,
-  type Review,
-  type ReviewInfo,
-  type ReviewState,
-  setText,
-} from "./records.ts";
+import { FINAL_STATES, outcomeOf, type Review, type ReviewInfo, type ReviewState } from "./records.ts";
 import { createReviewedFiles } from "./reviewed-files.ts";
 import { createStaleness } from "./staleness.ts";
 import { createAcceptedTextWriter } from "./write-accepted-text.ts";
@@ -109,7 +103,10 @@ interface ReviewsOptions {
   };
   /** Highest review id that Neovim knows. */
   lastId: number;
-  /** Reviews that the previous host process has stored. */
+  /**
+   * Reviews that the previous host process has stored. All of them start as `open`, because Neovim sends the user's
+   * decisions again.
+   */
   earlier: readonly ReviewInfo[];
   /** Called when the user has decided on a review of a session. */
   decided: (sessionId: string, accepted: boolean) => void;
@@ -132,7 +129,11 @@ export function createReviews(options: ReviewsOptions): Reviews {
   const { bridge, log, clients } = options;
   const closing = new AbortController();
   const write = createAcceptedTextWriter(options.userFiles, log);
-  const table = createReviewTable(options.lastId, options.earlier);
+  /** All reviews that have not ended, by id. */
+  const reviews = new Map<number, Review>(
+    options.earlier.map((info) => [info.id, { ...info, name: info.filePath, state: "open" }]),
+  );
+  let lastId = Math.max(options.lastId, ...reviews.keys());
   const files = createReviewedFiles(bridge, (path) => staleness.changed(path));
   const staleness = createStaleness({
     bridge,
@@ -141,18 +142,29 @@ export function createReviews(options: ReviewsOptions): Reviews {
     written: async (review) => void recover(review, await close(review, "written")),
   });
 
-  let remembered = table.infos();
+  const all = () => [...reviews.values()];
+  const openOf = (sessionId: string) =>
+    all().filter((review) => review.state === "open" && review.sessionId === sessionId);
+  const find = (sessionId: string, name: string) => openOf(sessionId).find((review) => review.name === name);
+  const infos = () =>
+    all().map(({ id, sessionId, label, filePath, baseline }): ReviewInfo => {
+      return { id, sessionId, label, filePath, baseline };
+    });
+
+  let remembered = infos();
   /** Stores the open reviews if they have changed. */
   function remember(): void {
-    const all = table.infos();
-    if (!isDeepStrictEqual(all, remembered)) options.remember(all);
-    remembered = all;
+    const now = infos();
+    if (!isDeepStrictEqual(now, remembered)) options.remember(now);
+    remembered = now;
   }
 
+  /** Sets the state of a review. A final state removes the record, and never changes again. */
   function move(review: Review, state: ReviewState): void {
     log.debug(`review ${review.id} is ${state}:`, review.filePath);
     files.follow(review.filePath);
-    table.move(review, state);
+    if (reviews.has(review.id)) review.state = state;
+    if (FINAL_STATES.includes(state)) reviews.delete(review.id);
     if (state !== "open" && state !== "closing") staleness.end(review);
     remember();
   }
@@ -163,7 +175,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
    * @param event undefined for a rejection
    */
   async function decide(id: number, event?: EventPayload<"diff_accepted">): Promise<void> {
-    const review = table.get(id);
+    const review = reviews.get(id);
     if (!review) {
       log.info(`review ${id} was decided, but had ended already`);
       return settle(id, true, "");
@@ -262,8 +274,11 @@ export function createReviews(options: ReviewsOptions): Reviews {
    */
   async function present(review: Review, newContent: string, names: Names): Promise<Shown | undefined> {
     const { id, sessionId, filePath, text, tell } = review;
-    const outcome = setText(review, newContent);
-    const textId = review.text?.id ?? "";
+    const textId = randomUUID();
+    review.text = { id: textId, content: newContent };
+    const outcome = new Promise<ReviewOutcome>((resolve) => {
+      review.tell = resolve;
+    });
     const shown = bridge.call("diff_open", { id, filePath, newContent, textId, ...names });
     const original = setImmediate(filePath).then(readDiskText); // reads the file while Neovim shows the review
     const cli = clients.get(sessionId)?.info.credential ?? names.label;
@@ -294,12 +309,13 @@ export function createReviews(options: ReviewsOptions): Reviews {
     names: Names,
     name = filePath,
   ): Promise<Shown> {
-    const earlier = table.find(sessionId, name);
+    const earlier = find(sessionId, name);
     if (earlier && earlier.filePath !== filePath) await abandon(earlier, "cancelled");
     const replaced = earlier?.state === "open" && (await present(earlier, newContent, names));
     if (replaced) return replaced;
     if (sessionId !== OWN_SESSION && !clients.get(sessionId)) throw new Refusal("the session has ended");
-    const review = table.add({ sessionId, name, filePath, label: names.label });
+    const review: Review = { id: ++lastId, sessionId, name, filePath, label: names.label, state: "open" };
+    reviews.set(review.id, review);
     // Stores the review before Neovim shows it. A crash of the host process then does not lose the review.
     move(review, "open");
     try {
@@ -312,16 +328,13 @@ export function createReviews(options: ReviewsOptions): Reviews {
     }
   }
 
-  const openOf = (sessionId: string) =>
-    table.all().filter((review) => review.state === "open" && review.sessionId === sessionId);
-
   return {
     tools: (client) => ({
       async openDiff(request, name) {
         await show(client.id, request, options.names.nameOf(client), name);
       },
       async closeDiff(name) {
-        const review = table.find(client.id, name);
+        const review = find(client.id, name);
         if (!review) throw new Refusal(`no diff is open for ${name}`);
         const { filePath } = review;
         const content = await close(review, "cli");
@@ -332,7 +345,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
         return content;
       },
       async dismiss(name, reason) {
-        const review = table.find(client.id, name);
+        const review = find(client.id, name);
         if (review) await (reason === "answered" ? answered(review) : abandon(review, reason));
       },
       async dismissAll() {
@@ -352,12 +365,12 @@ export function createReviews(options: ReviewsOptions): Reviews {
       else signal.addEventListener("abort", cancel);
       return outcome;
     },
-    isPending: () => table.all().some(({ state }) => state === "open"),
+    isPending: () => all().some(({ state }) => state === "open"),
     abandon({ id }) {
       for (const review of openOf(id)) void abandon(review, "disconnected");
     },
     resume() {
-      for (const review of table.all()) {
+      for (const review of all()) {
         if (review.state !== "open") continue;
         files.follow(review.filePath);
         if (review.sessionId === OWN_SESSION || clients.get(review.sessionId)) staleness.resume(review);
@@ -369,13 +382,13 @@ export function createReviews(options: ReviewsOptions): Reviews {
       closing.abort();
       staleness.close();
       files.close();
-      for (const review of table.all()) review.tell?.("closed");
+      for (const review of all()) review.tell?.("closed");
     },
     handlers: {
       diff_accepted: (event) => decide(event.id, event),
       diff_rejected: ({ id }) => decide(id),
       original_changed({ id, edited }) {
-        const review = table.get(id);
+        const review = reviews.get(id);
         if (review) staleness.edited(review, edited);
       },
     },
