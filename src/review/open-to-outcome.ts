@@ -4,15 +4,15 @@ import { basename } from "node:path";
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Log } from "../base/log.ts";
-import type { ReviewOutcome } from "../base/outcome-names.ts";
 import { Refusal } from "../base/refusal.ts";
+import type { ClientReviews, ReviewHistory, ReviewOutcome } from "../base/reviews.ts";
 import type { OpenDiffRequest } from "../contract/companion.ts";
 import type { EventPayload } from "../contract/neovim.ts";
 import type { Client, ClientList } from "../http/client.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
-import { type DiskText, hashOfPlain, readDiskText } from "../system/disk-text.ts";
+import { hashOfPlain, readDiskText } from "../system/disk-text.ts";
 import type { UserFiles } from "../system/user-files.ts";
-import type { DiffTools } from "./diff-tools.ts";
+import { checkFile } from "./diff-tools.ts";
 import { areDropped } from "./dropped-edits.ts";
 import { FINAL_STATES, outcomeOf, type Review, type ReviewInfo, type ReviewState } from "./records.ts";
 import { createReviewedFiles } from "./reviewed-files.ts";
@@ -24,21 +24,6 @@ const OWN_SESSION = "";
 
 /** Timeout for reading the file before `openDiff` is answered. */
 const READ_TIMEOUT_MS = 1_000;
-
-/** Functions for the reviews of one client. */
-interface ClientReviews extends DiffTools {
-  /**
-   * Closes an open review, and keeps the user's edits.
-   * @param reason `answered`: the user has answered in the CLI's terminal; `cancelled`: the CLI has cancelled the
-   * review
-   */
-  dismiss(name: string, reason: "answered" | "cancelled"): Promise<void>;
-  /**
-   * Closes all reviews of the client, because the user has answered in the CLI's terminal. @returns the number of
-   * reviews
-   */
-  dismissAll(): Promise<number>;
-}
 
 export interface Reviews {
   /** Returns the review functions for a client's session. */
@@ -68,22 +53,6 @@ export interface Reviews {
 interface Names {
   client: string;
   label: string;
-}
-
-/** Records reviews in the history. */
-interface ReviewHistory {
-  /** Called when a review shows a proposed text. @param original the file on disk at that moment */
-  proposed(
-    id: number,
-    cli: string,
-    filePath: string,
-    newContent: string,
-    original: Promise<Pick<DiskText, "bytes" | "version">>,
-  ): Promise<void>;
-  /** Called when the user has decided on a review. @param content the accepted text; absent for a rejection */
-  decided(id: number, content: string | undefined): void;
-  /** Called when a review has ended without a decision. */
-  closed(id: number): void;
 }
 
 /**
@@ -331,6 +300,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
   return {
     tools: (client) => ({
       async openDiff(request, name) {
+        await checkFile(request.filePath);
         await show(client.id, request, options.names.nameOf(client), name);
       },
       async closeDiff(name) {

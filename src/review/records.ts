@@ -1,5 +1,5 @@
 /** Defines the record of a review. A record holds all data about one call of `openDiff`. */
-import type { ReviewOutcome } from "../base/outcome-names.ts";
+import type { ReviewOutcome } from "../base/reviews.ts";
 import type { Memory } from "../contract/memory.ts";
 import type { DiskText } from "../system/disk-text.ts";
 
