@@ -15,7 +15,6 @@ import type { UserFiles } from "../system/user-files.ts";
 import { checkFile } from "./diff-tools.ts";
 import { areDropped } from "./dropped-edits.ts";
 import { FINAL_STATES, outcomeOf, type Review, type ReviewInfo, type ReviewState } from "./records.ts";
-import { createReviewedFiles } from "./reviewed-files.ts";
 import { createStaleness } from "./staleness.ts";
 import { createAcceptedTextWriter } from "./write-accepted-text.ts";
 
@@ -103,7 +102,6 @@ export function createReviews(options: ReviewsOptions): Reviews {
     options.earlier.map((info) => [info.id, { ...info, name: info.filePath, state: "open" }]),
   );
   let lastId = Math.max(options.lastId, ...reviews.keys());
-  const files = createReviewedFiles(bridge, (path) => staleness.changed(path));
   const staleness = createStaleness({
     bridge,
     log,
@@ -131,7 +129,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
   /** Sets the state of a review. A final state removes the record, and never changes again. */
   function move(review: Review, state: ReviewState): void {
     log.debug(`review ${review.id} is ${state}:`, review.filePath);
-    files.follow(review.filePath);
+    staleness.watch(review.filePath);
     if (reviews.has(review.id)) review.state = state;
     if (FINAL_STATES.includes(state)) reviews.delete(review.id);
     if (state !== "open" && state !== "closing") staleness.end(review);
@@ -342,7 +340,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     resume() {
       for (const review of all()) {
         if (review.state !== "open") continue;
-        files.follow(review.filePath);
+        staleness.watch(review.filePath);
         if (review.sessionId === OWN_SESSION || clients.get(review.sessionId)) staleness.resume(review);
         // The client did not reconnect after a restart of the host process.
         else void abandon(review, "disconnected");
@@ -351,7 +349,6 @@ export function createReviews(options: ReviewsOptions): Reviews {
     close() {
       closing.abort();
       staleness.close();
-      files.close();
       for (const review of all()) review.tell?.("closed");
     },
     handlers: {
