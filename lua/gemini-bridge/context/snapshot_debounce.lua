@@ -114,6 +114,8 @@ function send()
   if not subscription or not first or listing then
     return
   end
+  -- An event during the complete snapshot has started the timer, which must not fire without a time in `first`.
+  timer:stop()
   first = nil
   local paused = consent.is_paused()
   channel.notify("context", paused and snapshot.nothing() or snapshot.take(subscription.maxSelection))
