@@ -17,7 +17,7 @@ import { createEditorEndpoint } from "./model/endpoint.ts";
 import type { Bridge, EventHandlers } from "./neovim/bridge.ts";
 import { type Profile, profileOfClient } from "./profiles/profiles.ts";
 import { createPrompts } from "./prompt/prompts.ts";
-import { checkedTools, registerTools } from "./review/diff-tools.ts";
+import { registerTools } from "./review/diff-tools.ts";
 import { createReviews } from "./review/open-to-outcome.ts";
 import { createIdleMemory } from "./system/idle-memory.ts";
 import { platform } from "./system/platform.ts";
@@ -78,7 +78,7 @@ export function createServices(options: ServicesOptions): Services {
       return { cli: profile?.name ?? credential, mentions: profile?.socket?.mentions ?? false };
     },
     reviewsOf: (client) => ({
-      reviews: checkedTools(reviews.tools(client)),
+      reviews: reviews.tools(client),
       answered: () => activity.answered(client.id),
       /** Tells the user how the CLI treats an accepted text that is equal to the file. */
       unchanged(filePath) {

@@ -6,8 +6,8 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import * as z from "zod";
 import type { Log } from "../base/log.ts";
+import type { Original, ReviewHistory } from "../base/reviews.ts";
 import type { Agent } from "../contract/hooks.ts";
-import type { DiskText } from "../system/disk-text.ts";
 import { isAbsent, MAX_FILE_BYTES, realPath } from "../system/file-state.ts";
 import { SavedMetadata } from "./command-memory.ts";
 import type { Author, FileChange } from "./file-change.ts";
@@ -60,9 +60,6 @@ type Texts = NonNullable<Entry["texts"]>;
 export type KnownEntry = Entry & { texts: Texts };
 type Outline = Omit<Entry, "texts">;
 
-/** Content of the file on disk when the review opened. */
-type Original = Pick<DiskText, "bytes" | "version">;
-
 /** A text that an agent proposes in a review. After an acceptance, `content` includes the user's edits. */
 interface Proposal {
   readonly entry: Outline;
@@ -70,24 +67,12 @@ interface Proposal {
   readonly original: Original;
 }
 
-export interface History {
+export interface History extends ReviewHistory {
   /** Records that an agent has written a file without a review. All edits of a file in one turn form one entry. */
   wrote(agent: Agent, author: Author, before: Pick<FileChange, "path" | "lastMetadata">, texts: Texts): void;
   turnEnded(agent: Agent): void;
   /** Records that the user has kept the changes of a file. Later changes of the file start a new entry. */
   kept(path: string): void;
-  /** Records that a review shows a proposed text. @param original the file on disk when the review opened */
-  proposed(
-    review: number,
-    cli: string,
-    filePath: string,
-    newContent: string,
-    original: Promise<Original>,
-  ): Promise<void>;
-  /** Records the user's decision. @param content the accepted text; undefined for a rejection */
-  decided(review: number, content: string | undefined): void;
-  /** Records that the review has ended without a decision. */
-  closed(review: number): void;
   /**
    * Records that a CLI has written the text that the user last accepted for this file.
    * @param texts texts before and after the write; undefined if one of these is unknown

@@ -6,7 +6,7 @@ import { type WebSocket, WebSocketServer } from "ws";
 import type { Log } from "../base/log.ts";
 import type { Client } from "../http/client.ts";
 import { type Identity, openSession, type Times } from "./session.ts";
-import { type ClientReviews, type Diagnose, registerTools } from "./tools.ts";
+import { type Diagnose, type ReviewsAndCallbacks, registerTools } from "./tools.ts";
 
 export interface SocketServerOptions {
   version: string;
@@ -15,7 +15,7 @@ export interface SocketServerOptions {
   maxMessage: number;
   /** Determines the CLI of a client. @param client name that the client reports */
   identify(credential: string, client: string): Identity;
-  reviewsOf(client: Client): ClientReviews;
+  reviewsOf(client: Client): ReviewsAndCallbacks;
   diagnose: Diagnose;
   times?: Times;
 }

@@ -4,33 +4,18 @@ import type { CallToolResult, RequestId } from "@modelcontextprotocol/sdk/types.
 import * as z from "zod";
 import type { Log } from "../base/log.ts";
 import { Refusal, sentence } from "../base/refusal.ts";
+import type { ClientReviews } from "../base/reviews.ts";
 import type { Diagnostic } from "../contract/questions.ts";
 import type { Decision } from "../http/client.ts";
 import { hashOfPlain, readDiskText } from "../system/disk-text.ts";
-
-/** Reviews of one client. The protocol calls the name of a review `tab_name`. */
-interface Reviews {
-  /** Shows a proposed text for a file. @throws {Refusal} if the text cannot be shown */
-  openDiff(request: { filePath: string; newContent: string }, name: string): Promise<void>;
-  /**
-   * Closes an open review.
-   * @param reason `answered`: the user has answered in the CLI's terminal; `cancelled`: the CLI has cancelled the
-   * review
-   */
-  dismiss(name: string, reason: "answered" | "cancelled"): Promise<void>;
-  /**
-   * Closes all open reviews of this client, because the user has answered in the CLI's terminal. @returns the number of
-   * reviews
-   */
-  dismissAll(): Promise<number>;
-}
 
 /** Returns diagnostics. @param path a file; undefined for all files that may be shared */
 export type Diagnose = (path: string | undefined) => Promise<readonly Diagnostic[]>;
 
 /** Reviews of one client, and callbacks for special cases. */
-export interface ClientReviews {
-  readonly reviews: Reviews;
+export interface ReviewsAndCallbacks {
+  /** The protocol calls the name of a review `tab_name`. */
+  readonly reviews: Pick<ClientReviews, "openDiff" | "dismiss" | "dismissAll">;
   /** Called when the user has accepted a text that is equal to the file. The CLI treats this as a rejection. */
   unchanged(filePath: string): void;
   /** Called when a proposed text cannot be shown. The CLI then asks in its terminal, without showing a diff. */
@@ -39,7 +24,7 @@ export interface ClientReviews {
   answered(): void;
 }
 
-interface ToolsOptions extends ClientReviews {
+interface ToolsOptions extends ReviewsAndCallbacks {
   diagnose: Diagnose;
   log: Log;
   /** Resolves with true when the answer to a request was sent, or with false if the connection was lost first. */

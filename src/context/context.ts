@@ -159,13 +159,6 @@ export function createOpenBuffers(): OpenBuffers {
   let focused = new Map<number, number>();
   let active: Active | undefined;
   let sharing = DEFAULT_SHARING;
-  /** Cached order of the buffers. Cursor movements do not change this order. */
-  let sorted: OpenBuffer[] | undefined;
-
-  function sort(): OpenBuffer[] {
-    const buffers = [...paths].map(([bufnr, path]) => ({ bufnr, path, focused: focused.get(bufnr) }));
-    return buffers.sort((a, b) => (b.focused ?? 0) - (a.focused ?? 0) || a.bufnr - b.bufnr);
-  }
 
   /**
    * Drops the oldest focus times. Waits until there are twice as many as allowed, because sorting after each snapshot
@@ -188,13 +181,12 @@ export function createOpenBuffers(): OpenBuffers {
       }
       for (const { bufnr, time } of snapshot.focus) focused.set(bufnr, time);
       forgetOldest();
-      if (snapshot.reset || snapshot.buffers.length > 0 || snapshot.focus.length > 0) sorted = undefined;
       active = snapshot.active;
       sharing = snapshot.sharing ?? sharing;
     },
     all() {
-      sorted ??= sort();
-      return sorted;
+      const buffers = [...paths].map(([bufnr, path]) => ({ bufnr, path, focused: focused.get(bufnr) }));
+      return buffers.sort((a, b) => (b.focused ?? 0) - (a.focused ?? 0) || a.bufnr - b.bufnr);
     },
     path: (bufnr) => paths.get(bufnr),
     active: () => active,

@@ -32,12 +32,16 @@ export const Memory = z.object({
   diffs: list(
     z.object({
       id: DiffId,
+      /** Session of the client that called `openDiff`. */
       sessionId: z.string(),
+      /** Path of the file, spelled as in the call of `openDiff`. */
       filePath: z.string(),
+      /** Name of the CLI in messages for the user. */
       label: z.string(),
       /**
        * Hashes for detecting later changes of the file. `disk`: hash of the file's bytes when the review opened.
-       * `proposed`: hash of the proposal.
+       * `proposed`: hash of the proposal. `edited`: whether the file's buffer contains edits that the user made after
+       * the review opened.
        */
       baseline: z.object({ disk: z.string(), proposed: z.string(), edited: z.boolean() }).optional(),
     }),

@@ -1,5 +1,5 @@
 /** Makes edits on behalf of a CLI. Such edits are either reviewed first, or tracked like the CLI's own edits. */
-import type { ReviewOutcome } from "../base/outcome-names.ts";
+import type { ReviewOutcome } from "../base/reviews.ts";
 import type { Agent, AgentEvent } from "../contract/hooks.ts";
 import type { SessionInfo } from "../http/client.ts";
 import { realPath } from "../system/file-state.ts";

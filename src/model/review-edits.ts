@@ -1,7 +1,7 @@
 /** Lets the user review edits before files are changed. Opens one review for each file. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { ReviewOutcome } from "../base/outcome-names.ts";
 import { Refusal } from "../base/refusal.ts";
+import type { ReviewOutcome } from "../base/reviews.ts";
 import type { FileEdits } from "../contract/questions.ts";
 import { count } from "./format.ts";
 import type { Answer, CallContext } from "./tool.ts";

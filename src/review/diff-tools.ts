@@ -4,39 +4,14 @@ import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import type { Log } from "../base/log.ts";
 import { Refusal, sentence } from "../base/refusal.ts";
+import type { ClientReviews } from "../base/reviews.ts";
 import { CloseDiffRequest, OpenDiffRequest } from "../contract/companion.ts";
 import { MAX_PATH_LENGTH } from "../http/client-limits.ts";
 import { disk, fileSystem } from "../system/disk.ts";
 
-export interface DiffTools {
-  /**
-   * Shows a proposed text in Neovim.
-   * @param name identifies the review in the session. Default: the path
-   * @throws {Refusal} if the text cannot be shown
-   */
-  openDiff(request: OpenDiffRequest, name?: string): Promise<void>;
-  /**
-   * Closes a review because the user has accepted the proposed text in the CLI's terminal.
-   * @returns the proposed text, including the user's edits
-   * @throws {Refusal} if no such review is open
-   */
-  closeDiff(name: string): Promise<string>;
-}
+export type DiffTools = Pick<ClientReviews, "openDiff" | "closeDiff">;
 
-/** Wraps tools, so that `openDiff` checks the path first. */
-export function checkedTools<T extends DiffTools>(diffs: T): T {
-  return {
-    ...diffs,
-    async openDiff(request, name) {
-      await checkFile(request.filePath);
-      await diffs.openDiff(request, name);
-    },
-  };
-}
-
-export function registerTools(server: McpServer, diffs: DiffTools, log: Log): void {
-  const { openDiff, closeDiff } = checkedTools(diffs);
-
+export function registerTools(server: McpServer, { openDiff, closeDiff }: DiffTools, log: Log): void {
   async function answer(run: () => Promise<CallToolResult["content"]>): Promise<CallToolResult> {
     try {
       return { content: await run() };
@@ -81,7 +56,7 @@ export function registerTools(server: McpServer, diffs: DiffTools, log: Log): vo
  * Accepts only the path of a readable regular file, or of a new file.
  * @throws {Refusal} for any other path, or if the file is on a network drive that does not answer
  */
-async function checkFile(filePath: string): Promise<void> {
+export async function checkFile(filePath: string): Promise<void> {
   checkLength(filePath);
   if (!isAbsolute(filePath)) throw new Refusal(`filePath must be absolute: ${filePath}`);
   if (filePath.includes("\0")) throw new Refusal("filePath must not contain a NUL character");

@@ -1,27 +1,20 @@
 /** Runs each review from `openDiff` to its outcome. Only this file changes the state of a review. */
+import { randomUUID } from "node:crypto";
 import { basename } from "node:path";
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Log } from "../base/log.ts";
-import type { ReviewOutcome } from "../base/outcome-names.ts";
 import { Refusal } from "../base/refusal.ts";
+import type { ClientReviews, ReviewHistory, ReviewOutcome } from "../base/reviews.ts";
 import type { OpenDiffRequest } from "../contract/companion.ts";
 import type { EventPayload } from "../contract/neovim.ts";
 import type { Client, ClientList } from "../http/client.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
-import { type DiskText, hashOfPlain, readDiskText } from "../system/disk-text.ts";
+import { hashOfPlain, readDiskText } from "../system/disk-text.ts";
 import type { UserFiles } from "../system/user-files.ts";
-import type { DiffTools } from "./diff-tools.ts";
+import { checkFile } from "./diff-tools.ts";
 import { areDropped } from "./dropped-edits.ts";
-import {
-  createReviewTable,
-  outcomeOf,
-  type Review,
-  type ReviewInfo,
-  type ReviewState,
-  setText,
-} from "./records.ts";
-import { createReviewedFiles } from "./reviewed-files.ts";
+import { FINAL_STATES, outcomeOf, type Review, type ReviewInfo, type ReviewState } from "./records.ts";
 import { createStaleness } from "./staleness.ts";
 import { createAcceptedTextWriter } from "./write-accepted-text.ts";
 
@@ -30,21 +23,6 @@ const OWN_SESSION = "";
 
 /** Timeout for reading the file before `openDiff` is answered. */
 const READ_TIMEOUT_MS = 1_000;
-
-/** Functions for the reviews of one client. */
-interface ClientReviews extends DiffTools {
-  /**
-   * Closes an open review, and keeps the user's edits.
-   * @param reason `answered`: the user has answered in the CLI's terminal; `cancelled`: the CLI has cancelled the
-   * review
-   */
-  dismiss(name: string, reason: "answered" | "cancelled"): Promise<void>;
-  /**
-   * Closes all reviews of the client, because the user has answered in the CLI's terminal. @returns the number of
-   * reviews
-   */
-  dismissAll(): Promise<number>;
-}
 
 export interface Reviews {
   /** Returns the review functions for a client's session. */
@@ -76,22 +54,6 @@ interface Names {
   label: string;
 }
 
-/** Records reviews in the history. */
-interface ReviewHistory {
-  /** Called when a review shows a proposed text. @param original the file on disk at that moment */
-  proposed(
-    id: number,
-    cli: string,
-    filePath: string,
-    newContent: string,
-    original: Promise<Pick<DiskText, "bytes" | "version">>,
-  ): Promise<void>;
-  /** Called when the user has decided on a review. @param content the accepted text; absent for a rejection */
-  decided(id: number, content: string | undefined): void;
-  /** Called when a review has ended without a decision. */
-  closed(id: number): void;
-}
-
 /**
  * A review that Neovim shows. The promise of the outcome is wrapped in an object, because an async function that
  * returned the promise itself would wait for the outcome.
@@ -109,7 +71,10 @@ interface ReviewsOptions {
   };
   /** Highest review id that Neovim knows. */
   lastId: number;
-  /** Reviews that the previous host process has stored. */
+  /**
+   * Reviews that the previous host process has stored. All of them start as `open`, because Neovim sends the user's
+   * decisions again.
+   */
   earlier: readonly ReviewInfo[];
   /** Called when the user has decided on a review of a session. */
   decided: (sessionId: string, accepted: boolean) => void;
@@ -132,8 +97,11 @@ export function createReviews(options: ReviewsOptions): Reviews {
   const { bridge, log, clients } = options;
   const closing = new AbortController();
   const write = createAcceptedTextWriter(options.userFiles, log);
-  const table = createReviewTable(options.lastId, options.earlier);
-  const files = createReviewedFiles(bridge, (path) => staleness.changed(path));
+  /** All reviews that have not ended, by id. */
+  const reviews = new Map<number, Review>(
+    options.earlier.map((info) => [info.id, { ...info, name: info.filePath, state: "open" }]),
+  );
+  let lastId = Math.max(options.lastId, ...reviews.keys());
   const staleness = createStaleness({
     bridge,
     log,
@@ -141,18 +109,29 @@ export function createReviews(options: ReviewsOptions): Reviews {
     written: async (review) => void recover(review, await close(review, "written")),
   });
 
-  let remembered = table.infos();
+  const all = () => [...reviews.values()];
+  const openOf = (sessionId: string) =>
+    all().filter((review) => review.state === "open" && review.sessionId === sessionId);
+  const find = (sessionId: string, name: string) => openOf(sessionId).find((review) => review.name === name);
+  const infos = () =>
+    all().map(({ id, sessionId, label, filePath, baseline }): ReviewInfo => {
+      return { id, sessionId, label, filePath, baseline };
+    });
+
+  let remembered = infos();
   /** Stores the open reviews if they have changed. */
   function remember(): void {
-    const all = table.infos();
-    if (!isDeepStrictEqual(all, remembered)) options.remember(all);
-    remembered = all;
+    const now = infos();
+    if (!isDeepStrictEqual(now, remembered)) options.remember(now);
+    remembered = now;
   }
 
+  /** Sets the state of a review. A final state removes the record, and never changes again. */
   function move(review: Review, state: ReviewState): void {
     log.debug(`review ${review.id} is ${state}:`, review.filePath);
-    files.follow(review.filePath);
-    table.move(review, state);
+    staleness.watch(review.filePath);
+    if (reviews.has(review.id)) review.state = state;
+    if (FINAL_STATES.includes(state)) reviews.delete(review.id);
     if (state !== "open" && state !== "closing") staleness.end(review);
     remember();
   }
@@ -163,7 +142,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
    * @param event undefined for a rejection
    */
   async function decide(id: number, event?: EventPayload<"diff_accepted">): Promise<void> {
-    const review = table.get(id);
+    const review = reviews.get(id);
     if (!review) {
       log.info(`review ${id} was decided, but had ended already`);
       return settle(id, true, "");
@@ -262,8 +241,11 @@ export function createReviews(options: ReviewsOptions): Reviews {
    */
   async function present(review: Review, newContent: string, names: Names): Promise<Shown | undefined> {
     const { id, sessionId, filePath, text, tell } = review;
-    const outcome = setText(review, newContent);
-    const textId = review.text?.id ?? "";
+    const textId = randomUUID();
+    review.text = { id: textId, content: newContent };
+    const outcome = new Promise<ReviewOutcome>((resolve) => {
+      review.tell = resolve;
+    });
     const shown = bridge.call("diff_open", { id, filePath, newContent, textId, ...names });
     const original = setImmediate(filePath).then(readDiskText); // reads the file while Neovim shows the review
     const cli = clients.get(sessionId)?.info.credential ?? names.label;
@@ -294,12 +276,13 @@ export function createReviews(options: ReviewsOptions): Reviews {
     names: Names,
     name = filePath,
   ): Promise<Shown> {
-    const earlier = table.find(sessionId, name);
+    const earlier = find(sessionId, name);
     if (earlier && earlier.filePath !== filePath) await abandon(earlier, "cancelled");
     const replaced = earlier?.state === "open" && (await present(earlier, newContent, names));
     if (replaced) return replaced;
     if (sessionId !== OWN_SESSION && !clients.get(sessionId)) throw new Refusal("the session has ended");
-    const review = table.add({ sessionId, name, filePath, label: names.label });
+    const review: Review = { id: ++lastId, sessionId, name, filePath, label: names.label, state: "open" };
+    reviews.set(review.id, review);
     // Stores the review before Neovim shows it. A crash of the host process then does not lose the review.
     move(review, "open");
     try {
@@ -312,16 +295,14 @@ export function createReviews(options: ReviewsOptions): Reviews {
     }
   }
 
-  const openOf = (sessionId: string) =>
-    table.all().filter((review) => review.state === "open" && review.sessionId === sessionId);
-
   return {
     tools: (client) => ({
       async openDiff(request, name) {
+        await checkFile(request.filePath);
         await show(client.id, request, options.names.nameOf(client), name);
       },
       async closeDiff(name) {
-        const review = table.find(client.id, name);
+        const review = find(client.id, name);
         if (!review) throw new Refusal(`no diff is open for ${name}`);
         const { filePath } = review;
         const content = await close(review, "cli");
@@ -332,7 +313,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
         return content;
       },
       async dismiss(name, reason) {
-        const review = table.find(client.id, name);
+        const review = find(client.id, name);
         if (review) await (reason === "answered" ? answered(review) : abandon(review, reason));
       },
       async dismissAll() {
@@ -352,14 +333,14 @@ export function createReviews(options: ReviewsOptions): Reviews {
       else signal.addEventListener("abort", cancel);
       return outcome;
     },
-    isPending: () => table.all().some(({ state }) => state === "open"),
+    isPending: () => all().some(({ state }) => state === "open"),
     abandon({ id }) {
       for (const review of openOf(id)) void abandon(review, "disconnected");
     },
     resume() {
-      for (const review of table.all()) {
+      for (const review of all()) {
         if (review.state !== "open") continue;
-        files.follow(review.filePath);
+        staleness.watch(review.filePath);
         if (review.sessionId === OWN_SESSION || clients.get(review.sessionId)) staleness.resume(review);
         // The client did not reconnect after a restart of the host process.
         else void abandon(review, "disconnected");
@@ -368,14 +349,13 @@ export function createReviews(options: ReviewsOptions): Reviews {
     close() {
       closing.abort();
       staleness.close();
-      files.close();
-      for (const review of table.all()) review.tell?.("closed");
+      for (const review of all()) review.tell?.("closed");
     },
     handlers: {
       diff_accepted: (event) => decide(event.id, event),
       diff_rejected: ({ id }) => decide(id),
       original_changed({ id, edited }) {
-        const review = table.get(id);
+        const review = reviews.get(id);
         if (review) staleness.edited(review, edited);
       },
     },

@@ -1,16 +1,29 @@
 /**
- * Detects stale reviews. A review becomes stale when its file changes after the text was proposed: the bytes on disk
- * have changed, or the user has edited the file's buffer. A review is closed when the file on disk contains the
- * proposed text.
+ * Watches all files that have had a review, and detects stale reviews. A review becomes stale when its file changes
+ * after the text was proposed: the bytes on disk have changed, or the user has edited the file's buffer. A review is
+ * closed when the file on disk contains the proposed text.
  */
-import { setImmediate } from "node:timers/promises";
+import { dirname } from "node:path";
+import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import type { Log } from "../base/log.ts";
 import type { Bridge } from "../neovim/bridge.ts";
+import { disk } from "../system/disk.ts";
 import { type DiskText, hashOf, hashOfPlain, readDiskText, readVersion } from "../system/disk-text.ts";
+import { createFileWatch } from "../system/file-watch.ts";
 import type { FollowedFile, Review } from "./records.ts";
-import { untilStill } from "./reviewed-files.ts";
+
+/** Time without changes after which a write counts as complete. */
+const STABLE_AFTER_MS = 30;
+
+/** Maximum number of checks of a file that keeps changing. */
+const MAX_CHECKS = 20;
 
 interface Staleness {
+  /**
+   * Watches a file until `close` is called. When the file changes, tells Neovim to reload it. A CLI writes the file
+   * after the user's decision, and may write it again later without a review.
+   */
+  watch(path: string): void;
   /**
    * Follows the file of a review that shows a new text.
    * @param original the file at the time when the text was shown
@@ -21,13 +34,19 @@ interface Staleness {
    * meanwhile.
    */
   resume(review: Review): void;
-  /** Called when the file at this path has changed on disk. */
-  changed(path: string): void;
   /** Called when the user has edited the buffer of the file, or has undone all edits. */
   edited(review: Review, edited: boolean): void;
   end(review: Review): void;
-  /** Stops following all files. Idempotent. */
+  /** Stops watching all files. Idempotent. */
   close(): void;
+}
+
+interface WatchedFile {
+  /** Paths whose folders are watched. */
+  paths: string[];
+  /** Version of the file that was last reported to Neovim. */
+  version: string;
+  isChecking: boolean;
 }
 
 interface StalenessOptions {
@@ -43,6 +62,9 @@ interface StalenessOptions {
 }
 
 export function createStaleness({ bridge, log, noted, written }: StalenessOptions): Staleness {
+  /** Files that have had a review, by path. */
+  const watched = new Map<string, WatchedFile>();
+  /** Open reviews whose files are compared with the state at the time of the proposal. */
   const followed = new Set<Review>();
   /**
    * Reviews whose files must be checked. Files are checked one after the other, so that an unresponsive network drive
@@ -50,6 +72,34 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
    */
   const due = new Set<Review>();
   let isChecking = false;
+  let isClosed = false;
+  const fileWatch = createFileWatch((changed) => {
+    for (const [path, { paths }] of watched) if (paths.some((one) => changed.has(one))) void report(path);
+  });
+
+  /**
+   * Watches the folders of a file. Callers must read the file's version after this call, because a version that was
+   * read earlier could miss a write.
+   */
+  async function watchPaths(path: string, file: WatchedFile): Promise<void> {
+    file.paths = await disk.run(path, () => pathsToWatch(path));
+    if (!isClosed) fileWatch.set([...watched.values()].flatMap(({ paths }) => paths));
+  }
+
+  /** Tells Neovim that a file has changed, after the write is complete. */
+  async function report(path: string): Promise<void> {
+    const file = watched.get(path);
+    if (!file || file.isChecking) return;
+    file.isChecking = true;
+    await untilStill(path);
+    file.isChecking = false;
+    await watchPaths(path, file);
+    const version = await readVersion(path);
+    if (isClosed || version === file.version) return;
+    file.version = version;
+    bridge.tell("file_changed", { path });
+    for (const review of followed) if (review.filePath === path) checkLater(review);
+  }
 
   /** Starts to follow the file of a review. Keeps the state that is already known. */
   function follow(review: Review): FollowedFile {
@@ -109,6 +159,14 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
   }
 
   return {
+    watch(path) {
+      if (watched.has(path)) return;
+      const file: WatchedFile = { paths: [], version: "", isChecking: false };
+      watched.set(path, file);
+      void watchPaths(path, file).then(async () => {
+        file.version ||= await readVersion(path);
+      });
+    },
     async begin(review, original, proposed) {
       const file = follow(review);
       const [{ hash, version }] = await Promise.all([original, setImmediate()]); // the client gets its answer first
@@ -124,9 +182,6 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
       follow(review);
       checkLater(review);
     },
-    changed(path) {
-      for (const review of followed) if (review.filePath === path) checkLater(review);
-    },
     edited(review, edited) {
       const { file, baseline } = review;
       if (!file) return;
@@ -140,7 +195,39 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
       followed.delete(review);
     },
     close() {
+      isClosed = true;
+      fileWatch.close();
       followed.clear();
     },
   };
+}
+
+/** Waits until a file stops changing, because a write may be in progress. */
+async function untilStill(path: string): Promise<void> {
+  let before = await readVersion(path);
+  for (let checks = 0; checks < MAX_CHECKS; checks++) {
+    await delay(STABLE_AFTER_MS);
+    const now = await readVersion(path);
+    if (now === before) return;
+    before = now;
+  }
+}
+
+/**
+ * Returns the paths to watch for a file: its path and its real path. If folders are missing, returns only the outermost
+ * missing folder.
+ */
+async function pathsToWatch(path: string): Promise<string[]> {
+  const exists = (folder: string) =>
+    disk.stat(folder).then(
+      () => true,
+      () => false,
+    );
+  try {
+    return [path, await disk.realpath(path)];
+  } catch {
+    let missing = path;
+    while (dirname(missing) !== missing && !(await exists(dirname(missing)))) missing = dirname(missing);
+    return [missing];
+  }
 }

@@ -1,4 +1,5 @@
 import t from "tap";
+import { SUBSCRIPTION } from "../../src/context/snapshot-subscription.ts";
 import { type ContextHost, startContext } from "../support/context.ts";
 
 const files = { "a.txt": "one\ntwo\nthree\n".repeat(100) };
@@ -117,4 +118,22 @@ t.test("a thousand buffers do not block the editor", async (t) => {
   const slices = host.snapshots.filter(({ value }) => value.more);
   t.ok(slices.length >= 15, `${slices.length} slices`);
   t.equal(host.contexts.length, 1, "and one context");
+});
+
+t.test("an event while the complete snapshot is sent causes no error after that snapshot", async (t) => {
+  const host = await startContext(t, {
+    files,
+    args: ["a.txt"],
+    connected: false,
+    init: "for i = 1, 100 do vim.cmd('badd f' .. i) end",
+  });
+  await host.nvim.lua(
+    `require("gemini-bridge.host.rpc").call("context_subscribe", ...)
+    vim.api.nvim_exec_autocmds("CursorMoved", {})`,
+    { ...SUBSCRIPTION, debounce: 100 },
+  );
+  await host.until(t, () => host.paths(), ["a.txt"], "the list");
+  await host.nvim.lua("vim.defer_fn(function() _G.waited = true end, 200)");
+  await host.nvim.waitFor("_G.waited", "the end of the debounce delay");
+  t.notMatch(await host.nvim.messages(), /attempt to/);
 });

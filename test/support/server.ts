@@ -8,7 +8,7 @@ import { createLog, type Log } from "../../src/base/log.ts";
 import type { Route } from "../../src/http/guard.ts";
 import { listen, type Timeouts } from "../../src/http/listen-on-port.ts";
 import { createSessions, type SessionEvents, type Sessions } from "../../src/http/sessions.ts";
-import { type DiffTools, registerTools } from "../../src/review/diff-tools.ts";
+import { checkFile, type DiffTools, registerTools } from "../../src/review/diff-tools.ts";
 
 export const TOKEN = "the-token-of-this-test";
 /** Token of another kind of client of the same server. */
@@ -73,7 +73,10 @@ export async function startServer(t: Test, options: ServerOptions = {}): Promise
 function registerOurs(log: Log) {
   const diffs = new Map<string, string>();
   const tools: DiffTools = {
-    openDiff: async ({ filePath, newContent }) => void diffs.set(filePath, newContent),
+    async openDiff({ filePath, newContent }) {
+      await checkFile(filePath);
+      diffs.set(filePath, newContent);
+    },
     closeDiff: async (filePath) => diffs.get(filePath) ?? "",
   };
   return (...[server]: SessionEvents["created"]) => registerTools(server, tools, log);

@@ -152,20 +152,17 @@ end
 ---@return gemini_bridge.Entered[]
 local function drain()
   local floats = vim.defaulttable(is_float)
-  -- Sorts numbers instead of tables, which is three times as fast. Possible because no two times are equal.
-  local order, by_time = {}, {}
-  for _, seen in pairs(entered) do
-    order[#order + 1] = seen.at
-    by_time[seen.at] = seen
+  local entries = vim.tbl_values(entered)
+  for _, seen in ipairs(entries) do
     if seen.float == nil then
       seen.float = floats[seen.win]
     end
   end
-  table.sort(order)
+  table.sort(entries, function(a, b)
+    return a.at < b.at
+  end)
   entered, count = {}, 0
-  return vim.tbl_map(function(at)
-    return by_time[at]
-  end, order)
+  return entries
 end
 
 --- Processes the entries. BufEnter itself would be too early, because many plugins set 'buftype' after that event.

@@ -111,21 +111,16 @@ function M.is_in(buf)
   return kept ~= nil and kept.region.buf == buf
 end
 
---- Returns the text of the kept selection. May cut off a long text. Call only if a selection is kept.
+--- Returns the text of the kept selection, and its range. May cut off a long text. Call only if a selection is kept.
 ---@param limit integer UTF-16 units.
 ---@return string? # nil if the buffer was changed before the text was first read.
+---@return gemini_bridge.Range?
 function M.text(limit)
   if not kept.text and kept.region.tick == vim.api.nvim_buf_get_changedtick(kept.region.buf) then
     kept.text = region.read(kept.region, limit)
     kept.extent = region.extent(kept.region)
   end
-  return kept.text
-end
-
---- Returns the range of the text that `M.text` has returned.
----@return gemini_bridge.Range?
-function M.extent()
-  return kept.extent
+  return kept.text, kept.extent
 end
 
 --- Drops the kept selection, and the selection whose Visual mode has just ended. Idempotent.

@@ -154,10 +154,11 @@ local function read(limit)
   return #texts > 0 and table.concat(texts, "\n") or nil
 end
 
---- Returns the pinned text of a buffer. May cut off a long text.
+--- Returns the pinned text of a buffer, and its range. May cut off a long text.
 ---@param buf integer
 ---@param limit integer UTF-16 units.
 ---@return string? # nil if nothing is pinned in the buffer, or all of the text was deleted.
+---@return gemini_bridge.Range?
 function M.text(buf, limit)
   if not pinned or pinned.buf ~= buf then
     return
@@ -166,13 +167,7 @@ function M.text(buf, limit)
   if pinned.tick ~= tick then
     pinned.tick, pinned.text = tick, read(limit)
   end
-  return pinned.text
-end
-
---- Returns the range of the text that `M.text` has returned.
----@return gemini_bridge.Range?
-function M.extent()
-  return pinned.extent
+  return pinned.text, pinned.extent
 end
 
 ---@return boolean # True if text is pinned and at least some of that text exists.

@@ -129,10 +129,9 @@ function M.text(buf, limit)
   if now and now.buf == buf and now.tick == vim.api.nvim_buf_get_changedtick(buf) then
     return region.read(now, limit), region.extent(now)
   elseif kept_selection.is_in(buf) then
-    return kept_selection.text(limit), kept_selection.extent()
+    return kept_selection.text(limit)
   end
-  local text = pinned_selection.text(buf, limit)
-  return text, text and pinned_selection.extent()
+  return pinned_selection.text(buf, limit)
 end
 
 --- Pins lines of the current buffer. If the last selection has the same lines, pins exactly the selected text.

@@ -35,26 +35,13 @@ function M.subscribe(params)
   watch()
 end
 
-local function on_buffer_event(args)
-  snapshot.buffer_changed(args.buf)
+--- Handles an event that may change the context. Runs at each movement of the cursor and therefore must be cheap. Marks
+--- the buffer at each event: the snapshot contains the buffer only if its path has changed.
+local function on_event(args)
+  -- OptionSet does not name the buffer, which is always the current buffer.
+  snapshot.buffer_changed(args.event == "OptionSet" and vim.api.nvim_get_current_buf() or args.buf)
   touch()
 end
-
---- Handles OptionSet. This event does not name the buffer, which is always the current buffer.
-local function on_option()
-  on_buffer_event({ buf = vim.api.nvim_get_current_buf() })
-end
-
---- Events that may change the path of a buffer.
----@type table<string, { callback: fun(args: table), pattern?: string[] }>
-local buffer_events = {
-  BufAdd = { callback = on_buffer_event },
-  BufDelete = { callback = on_buffer_event },
-  BufFilePost = { callback = on_buffer_event },
-  BufWipeout = { callback = on_buffer_event },
-  BufWritePost = { callback = on_buffer_event },
-  OptionSet = { callback = on_option, pattern = { "buflisted", "buftype" } },
-}
 
 local function stop_watching()
   if group then
@@ -72,21 +59,14 @@ function watch()
   stop_watching()
   snapshot.reset()
   timer = assert(vim.uv.new_timer())
-  -- Starts and stops the timer only to set its repeat interval. Then `timer:again()` can restart the timer, which is
-  -- twice as fast as `timer:start()`.
-  timer:start(subscription.debounce, subscription.debounce, on_timer)
-  timer:stop()
   if consent.is_paused() then
     first = hrtime()
     return send()
   end
   group = vim.api.nvim_create_augroup("gemini-bridge.context.snapshot_debounce", {})
   for _, event in ipairs(subscription.events) do
-    local options = buffer_events[event] or { callback = touch }
-    vim.api.nvim_create_autocmd(
-      event,
-      { group = group, pattern = options.pattern, callback = options.callback }
-    )
+    local pattern = event == "OptionSet" and { "buflisted", "buftype" } or nil
+    vim.api.nvim_create_autocmd(event, { group = group, pattern = pattern, callback = on_event })
   end
   listing = true
   list(vim.api.nvim_list_bufs(), 1, subscription)
@@ -111,16 +91,12 @@ function list(bufs, from, run)
   send()
 end
 
---- Records that the context may have changed. Runs at each movement of the cursor and therefore must be cheap.
+--- Records that the context may have changed.
 function touch()
   last = hrtime()
   if not first then
     first = last
-    if subscription.debounce > 0 then
-      timer:again()
-    else
-      on_timer() -- `again` does nothing for a timer without a repeat interval
-    end
+    timer:start(subscription.debounce, 0, on_timer)
   end
 end
 
@@ -128,9 +104,8 @@ function on_timer()
   local due = math.min(last + subscription.debounce * NS_PER_MS, first + subscription.maxWait * NS_PER_MS)
   local wait = due - hrtime()
   if wait > 0 then
-    timer:start(math.ceil(wait / NS_PER_MS), subscription.debounce, on_timer)
+    timer:start(math.ceil(wait / NS_PER_MS), 0, on_timer)
   else
-    timer:stop()
     vim.schedule(send)
   end
 end
@@ -139,6 +114,8 @@ function send()
   if not subscription or not first or listing then
     return
   end
+  -- An event during the complete snapshot has started the timer, which must not fire without a time in `first`.
+  timer:stop()
   first = nil
   local paused = consent.is_paused()
   channel.notify("context", paused and snapshot.nothing() or snapshot.take(subscription.maxSelection))
