@@ -11,8 +11,9 @@ import type { Client, ClientEvents, ClientList } from "../http/client.ts";
 import { destroyLater } from "../http/errors.ts";
 import { type Address, createFindToken, type FindToken, problemOf } from "../http/guard.ts";
 import type { SocketRoute } from "../http/listen-on-port.ts";
-import type { SocketServer, SocketServerOptions } from "./server.ts";
+import type { createSocketServer, SocketServerOptions } from "./sessions.ts";
 
+type SocketServer = ReturnType<typeof createSocketServer>;
 type SocketEndpoint = ClientList & SocketRoute;
 
 interface SocketEndpointOptions extends SocketServerOptions {
@@ -34,8 +35,8 @@ export function createSocketEndpoint(options: SocketEndpointOptions): SocketEndp
 
   /** Loads the server when the first client connects. */
   async function load(): Promise<SocketServer> {
-    const { createSocketServer } = await import("./server.ts");
-    server ??= createSocketServer(options);
+    const loaded = await import("./sessions.ts");
+    server ??= loaded.createSocketServer(options);
     return server;
   }
 
