@@ -29,8 +29,9 @@ export async function checkStartable(
   const path = findProgram(program, process.env);
   const isThere = isGemini || profile.settings.files.some((file) => existsSync(dirname(expand(file))));
   if (path === undefined && !isThere) return undefined;
-  const inNeovim = isGemini ? "in :terminal" : `by :Gemini cli=${name}`;
-  const findings = section(`${isGemini ? "A CLI" : label} started ${facts ? inNeovim : "here"}`);
+  const findings = isGemini
+    ? section(facts ? "A CLI started in :terminal" : "A CLI started here")
+    : section(facts ? `${label} started by :Gemini cli=${name}` : `${label} started here`);
   if (path === undefined)
     findings.warn(
       `${program} is not on PATH`,
