@@ -100,7 +100,7 @@
 ---@field workspace string[]
 ---@field clients gemini_bridge.ClientInfo[]
 ---@field hooks? boolean Whether a hook of any CLI was received, connected or not.
----@field connection? string Reason why CLIs in Neovim's terminals ask before they connect, if they do.
+---@field obstacles? table<string, string> By CLI: the reason why it asks in Neovim's terminals before it connects, if it does.
 ---@field shared? gemini_bridge.Shared Set while a CLI is connected.
 ---@field calls? integer Number of tool calls by models.
 ---@field toolClients? { name: string, version: string }[] The clients whose models can call tools.
