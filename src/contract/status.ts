@@ -38,9 +38,6 @@ export const Shared = z.object({
   active: z.string().optional().describe("Path of the active file."),
   selected: z.int().optional().describe("Length of the selected text (UTF-16 units)."),
   excluded: z.string().optional().describe("Path of the active file if it must not be shared."),
-  unusable: z
-    .array(z.object({ file: z.string(), reason: z.string() }))
-    .describe("The first ignore files that cannot be used. Everything below their folders is excluded."),
 });
 export type Shared = z.infer<typeof Shared>;
 

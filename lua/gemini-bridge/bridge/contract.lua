@@ -21,7 +21,6 @@
 ---@field active? string Path of the active file.
 ---@field selected? integer Length of the selected text (UTF-16 units).
 ---@field excluded? string Path of the active file if it must not be shared.
----@field unusable { file: string, reason: string }[] The first ignore files that cannot be used. Everything below their folders is excluded.
 
 ---@class gemini_bridge.Editors
 ---@field count integer
