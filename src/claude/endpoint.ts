@@ -10,8 +10,9 @@ import type { Client, ClientEvents, ClientList } from "../http/client.ts";
 import { endWith } from "../http/errors.ts";
 import { type Address, createFindToken, type FindToken, problemOf } from "../http/guard.ts";
 import type { SocketRoute } from "../http/listen-on-port.ts";
-import type { SocketServer, SocketServerOptions } from "./server.ts";
+import type { createSocketServer, SocketServerOptions } from "./sessions.ts";
 
+type SocketServer = ReturnType<typeof createSocketServer>;
 type SocketEndpoint = ClientList & SocketRoute;
 
 interface SocketEndpointOptions extends SocketServerOptions {
@@ -33,8 +34,8 @@ export function createSocketEndpoint(options: SocketEndpointOptions): SocketEndp
 
   /** Loads the server when the first client connects. */
   async function load(): Promise<SocketServer> {
-    const { createSocketServer } = await import("./server.ts");
-    server ??= createSocketServer(options);
+    const loaded = await import("./sessions.ts");
+    server ??= loaded.createSocketServer(options);
     return server;
   }
 

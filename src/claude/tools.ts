@@ -31,7 +31,7 @@ interface ToolsOptions extends ReviewsAndCallbacks {
   sent(request: RequestId): Promise<boolean>;
 }
 
-export interface Tools {
+interface Tools {
   /** Answers the call that waits for a decision. @returns false if no call waits, or if the answer could not be sent */
   decide(decision: Decision): Promise<boolean>;
 }

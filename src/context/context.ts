@@ -15,9 +15,6 @@ import { type Active, type OpenBuffer, openFiles } from "./files-within-limits.t
  */
 const MAX_WATCHED_FILES = 3 * MAX_OPEN_FILES;
 
-/** Maximum number of problems in the status. The log contains all problems. */
-const MAX_PROBLEMS = 5;
-
 export interface Context {
   /** Applies a snapshot. @returns the new context; undefined if the context has not changed */
   apply(snapshot: Snapshot): IdeContext | undefined;
@@ -123,7 +120,6 @@ export function createContext({ changed = () => {}, report }: ContextOptions = {
         active: activeFile?.path,
         selected: activeFile?.selectedText?.length,
         excluded,
-        unusable: files.problems().slice(0, MAX_PROBLEMS),
       };
     },
     close,

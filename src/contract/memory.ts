@@ -4,15 +4,19 @@ import { list } from "./list.ts";
 
 export const DiffId = z.number().int().positive();
 
-/** A session of a client. Times are Unix milliseconds. */
+/** The data with which a later host can continue a session. */
 const Session = z.object({
   id: z.string(),
+  /** Name of the token that opened the session. */
   credential: z.string(),
+  /** Time of the connection (Unix milliseconds). */
   connectedAt: z.number(),
+  /** Name of the client, as the client itself reports it. */
   name: z.string(),
   version: z.string(),
   protocolVersion: z.string(),
 });
+export type SessionInfo = Readonly<z.infer<typeof Session>>;
 
 /** An agent whose hook has reached the bridge. `cli` is the name of its profile, `pid` its process id. */
 const HeardAgent = z.object({ cli: z.string(), pid: z.number().int().optional() });

@@ -116,35 +116,17 @@ export type EventPayload<N extends EventName> = z.infer<(typeof events)[N]>;
 
 const Nothing = z.unknown();
 
-/** The shapes of the results of all calls from Node to Lua. */
+/** The shapes of the results of the calls from Node to Lua whose results Node awaits. */
 export const results = {
   attach: Boot,
   status: Nothing,
   set_environment: Nothing,
-  message: Nothing,
-  turn: Nothing,
-  context_subscribe: Nothing,
-  context_unsubscribe: Nothing,
-  remember: Nothing,
-  decision_settled: Nothing,
   decision_read: z.object({ content: z.string() }),
   ask: Nothing,
-  model_watch: Nothing,
   /** `isPending` is false if the user has already decided. In this case, Lua has not shown the new text. */
   diff_open: z.object({ isPending: z.boolean() }),
   diff_read: z.object({ content: z.string() }),
-  diff_update: Nothing,
   diff_close: z.object({ content: z.string() }),
-  file_changed: Nothing,
-  changes_follow: Nothing,
-  change_show: Nothing,
-  change_lines: Nothing,
-  deleted_text: Nothing,
-  change_before: Nothing,
-  turn_changes: Nothing,
-  history_show: Nothing,
-  history_diff: Nothing,
-  history_undone: Nothing,
   files_open: z.object({ paths: list(z.string()), directories: list(z.string()) }),
   prompt_places: z.object({
     /** The program that `:Gemini` runs. */
@@ -164,12 +146,9 @@ export const results = {
     /** The user's text; may be empty. */
     userText: z.string(),
   }),
-  prompt_open: Nothing,
-  prompt_waits: Nothing,
-  prompt_done: Nothing,
-  screen_watch: Nothing,
   screen_type: z.object({ typed: z.boolean() }),
 } as const;
 
 export type CallName = keyof Calls;
-export type CallResult<N extends CallName> = z.infer<(typeof results)[N]>;
+export type AwaitedCall = keyof typeof results;
+export type CallResult<N extends AwaitedCall> = z.infer<(typeof results)[N]>;

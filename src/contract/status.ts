@@ -38,9 +38,6 @@ export const Shared = z.object({
   active: z.string().optional().describe("Path of the active file."),
   selected: z.int().optional().describe("Length of the selected text (UTF-16 units)."),
   excluded: z.string().optional().describe("Path of the active file if it must not be shared."),
-  unusable: z
-    .array(z.object({ file: z.string(), reason: z.string() }))
-    .describe("The first ignore files that cannot be used. Everything below their folders is excluded."),
 });
 export type Shared = z.infer<typeof Shared>;
 
@@ -70,10 +67,10 @@ export const Status = z.object({
   workspace: z.array(z.string()),
   clients: z.array(ClientInfo),
   hooks: z.boolean().optional().describe("Whether a hook of any CLI was received, connected or not."),
-  connection: z
-    .string()
+  obstacles: z
+    .record(z.string(), z.string())
     .optional()
-    .describe("Reason why CLIs in Neovim's terminals ask before they connect, if they do."),
+    .describe("By CLI: the reason why it asks in Neovim's terminals before it connects, if it does."),
   shared: Shared.optional().describe("Set while a CLI is connected."),
   calls: z.int().optional().describe("Number of tool calls by models."),
   toolClients: z

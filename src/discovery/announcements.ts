@@ -2,7 +2,7 @@
 import { isAbsolute } from "node:path";
 import type { Log } from "../base/log.ts";
 import type { Profile } from "../profiles/profiles.ts";
-import { type Announcement, discoveryVariables, foreignVariables, listsAny } from "./content.ts";
+import { type Announcement, discoveryVariables } from "./content.ts";
 import { createDiscovery, type Discovery } from "./keep-file.ts";
 import { DiscoveryError } from "./private-directory.ts";
 import { canBeJoined } from "./workspace.ts";
@@ -44,8 +44,9 @@ export function createAnnouncements(options: AnnouncementsOptions): Announcement
     taken.add(discovery.path);
     return [{ profile, announcement, discovery }];
   });
-  const listed = (profile: Profile, workspace: readonly string[]) =>
-    listsAny(profile) ? workspace : workspace.filter(canBeJoined);
+  // A plain discovery file cannot list a directory whose name contains the platform's path separator.
+  const listed = ({ content }: Profile, workspace: readonly string[]) =>
+    content === "plain" ? workspace.filter(canBeJoined) : workspace;
 
   function each(run: (one: (typeof all)[number]) => void): void {
     for (const one of all) {
@@ -77,7 +78,7 @@ export function createAnnouncements(options: AnnouncementsOptions): Announcement
       return {
         // If two profiles use the same variable, the first profile wins.
         set: Object.assign({}, ...set.reverse()),
-        unset: announced.flatMap(({ profile }) => foreignVariables(profile)),
+        unset: announced.flatMap(({ profile: { env, blank } }) => blank.map((name) => env + name)),
       };
     },
   };

@@ -16,41 +16,18 @@ export interface Announcement {
 }
 
 /**
- * The content of a discovery file. The order of its keys matters, because the hooks read the file without a JSON
- * parser.
+ * Builds the content of the discovery file for the CLIs of a profile. The order of its keys matters, because the hooks
+ * read the file without a JSON parser.
+ * @param workspace absolute workspace roots
  */
-interface DiscoveryContent {
-  port: number;
-  /** Absolute workspace roots, joined by the platform's path separator. */
-  workspacePath: string;
-  authToken: string;
-  ideInfo: { name: string; displayName: string };
-  /**
-   * Process id, only for Qwen Code. Qwen Code deletes the discovery files of dead processes. It also deletes files that
-   * list two roots but name no process.
-   */
-  ppid?: number;
-  ideName?: string;
-}
-
-/**
- * The lock file of CLIs that connect by WebSocket. These CLIs delete a lock file whose process is dead, and ignore the
- * keys `ppid` and `ideInfo`. By these two keys, src/discovery/remove-leftovers-at-start.ts recognizes Neovim's files.
- */
-interface SocketDiscovery extends Pick<DiscoveryContent, "ppid" | "ideInfo"> {
-  pid: number;
-  workspaceFolders: readonly string[];
-  ideName: string;
-  transport: "ws";
-  authToken: string;
-}
-
-/** Builds the discovery file for the CLIs of a profile. */
 export function discoveryContent(
   { content }: Pick<Profile, "content">,
   { editorPid, port, authToken, socketToken = "" }: Announcement,
   workspace: readonly string[],
-): DiscoveryContent | SocketDiscovery {
+) {
+  // The lock file of CLIs that connect by WebSocket. These CLIs delete a lock file whose process is dead, and ignore
+  // the keys `ppid` and `ideInfo`. By these two keys, src/discovery/remove-leftovers-at-start.ts recognizes Neovim's
+  // files.
   if (content === "socket")
     return {
       pid: editorPid,
@@ -61,14 +38,11 @@ export function discoveryContent(
       ppid: editorPid,
       ideInfo: IDE_INFO,
     };
+  // `ppid` is only for Qwen Code, which deletes the discovery files of dead processes. Qwen Code also deletes files that
+  // list two roots but name no process.
   const process = content === "lock" ? { ppid: editorPid, ideName: IDE_INFO.displayName } : {};
   const path = workspacePath(content, workspace);
   return { port, workspacePath: path, authToken, ...process, ideInfo: IDE_INFO };
-}
-
-/** Whether the discovery file can list a directory whose name contains the platform's path separator. */
-export function listsAny({ content }: Pick<Profile, "content">): boolean {
-  return content !== "plain";
 }
 
 /**
@@ -95,9 +69,4 @@ export function discoveryVariables(
     [`${env}PID`]: String(pid),
     ...(socket?.variable && { [socket.variable]: String(port) }),
   };
-}
-
-/** Returns the names of variables that would lead a CLI to another editor. */
-export function foreignVariables({ env, blank }: Pick<Profile, "env" | "blank">): string[] {
-  return blank.map((name) => env + name);
 }

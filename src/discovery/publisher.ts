@@ -43,9 +43,13 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
     profiles.map((profile) => [profile.name, launchArguments(profile, hookScript)]),
   );
   const variables = Object.fromEntries(profiles.map((profile) => [profile.name, launchVariables(profile)]));
-  const obstacle = defaults.find(({ obstacle }) => obstacle !== undefined)?.obstacle;
-  const connection = connect ? obstacle : "the option terminal.connect is off";
-  if (connection !== undefined) log.info("CLIs ask before they connect:", connection);
+  const obstacles: Record<string, string> = {};
+  for (const { profile, obstacle } of defaults) {
+    const reason = connect ? obstacle : "the option terminal.connect is off";
+    if (!profile.defaults || reason === undefined) continue;
+    obstacles[profile.name] = reason;
+    log.info(`${profile.label} asks before it connects:`, reason);
+  }
   /** Directories and CLIs about which the user was warned. */
   const told = new Set<string>();
   const tell = (what: string, text: string) => {
@@ -74,7 +78,7 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
     pid: process.pid,
     discoveryFiles: announcements.paths,
     tokens: { ...tokens, ...socketTokens },
-    connection,
+    obstacles,
   });
 
   async function publish(directories: readonly string[]): Promise<void> {

@@ -70,10 +70,9 @@ function checkIdeMode(
       "IDE mode is off (default). The bridge is not running: run :GeminiStart, then run the doctor again",
     );
   else {
-    if (name === "gemini" && bridge?.connection !== undefined)
-      findings.info(
-        `The plugin does not turn on IDE mode in Neovim's terminals, because ${bridge.connection}`,
-      );
+    const obstacle = bridge?.obstacles[name];
+    if (obstacle !== undefined)
+      findings.info(`The plugin does not turn on IDE mode in Neovim's terminals, because ${obstacle}`);
     // Names the answer to choose: in some CLIs, "Yes" runs `/ide install`, which does not support Neovim.
     findings.error(
       "IDE mode is off (default)",

@@ -4,35 +4,25 @@
  */
 import * as z from "zod";
 import { Clis } from "../contract/clis.ts";
-import { list } from "../contract/list.ts";
+import { list, map } from "../contract/list.ts";
+import { ClientInfo, Status } from "../contract/status.ts";
 
-/** The bridge: the fields of `Status` that the doctor needs. */
-const Bridge = z.object({
-  state: z.enum(["starting", "running", "stopping", "stopped"]),
-  /** Reason why the bridge failed, if it failed. */
-  error: z.string().optional(),
+/** The bridge: the fields of `Status` that the doctor needs. The host may be older, so that fields may be missing. */
+const Bridge = Status.pick({ state: true, error: true, build: true }).extend({
   port: z.int().default(0),
-  /** Process id of the Node host. */
   pid: z.int().default(0),
-  /** Paths of the discovery files. The file of Gemini CLI is the first, if this CLI is enabled. */
+  /** The file of Gemini CLI is the first, if this CLI is enabled. */
   discoveryFiles: list(z.string()).default([]),
   workspace: list(z.string()).default([]),
   clients: list(
-    z.object({
-      name: z.string(),
-      label: z.string(),
-      version: z.string(),
-      port: z.int().optional(),
+    ClientInfo.pick({ name: true, label: true, version: true, port: true }).extend({
       interrupted: z.boolean().default(false),
       hooks: z.boolean().default(false),
     }),
   ).default([]),
-  /** Clients whose models can call Neovim's tools. `name` is the name that the client itself reports. */
+  /** `name` is the name that the client itself reports. */
   toolClients: list(z.object({ name: z.string(), version: z.string() })).default([]),
-  /** Identifies the build of the running Node host. */
-  build: z.string().optional(),
-  /** Reason why a CLI in a terminal of this Neovim asks before it connects. Undefined if the CLI does not ask. */
-  connection: z.string().optional(),
+  obstacles: map(z.string()).default({}),
 });
 export type Bridge = z.infer<typeof Bridge>;
 

@@ -12,7 +12,7 @@ import type { Facts, Item, Report } from "./contract.ts";
 import { checkEditors } from "./editors.ts";
 import { checkInstallation } from "./installation.ts";
 import { checkRunning, listRunning } from "./running-clis.ts";
-import { checkOtherStartable, checkStartable } from "./startable-clis.ts";
+import { checkStartable } from "./startable-clis.ts";
 
 /**
  * Runs the checks.
@@ -42,8 +42,7 @@ export async function examine(
     checkInstallation(facts, table, gemini),
     facts ? checkBridge(facts, profiles, table) : checkEditors(announcedEditors(temporary), temporary),
     listRunning(table, asker),
-    gemini && checkStartable(gemini, facts, table),
-    ...profiles.filter((profile) => profile !== gemini).map((profile) => checkOtherStartable(profile, facts)),
+    ...profiles.map((profile) => checkStartable(profile, facts, table)),
   ];
   return { sections: (await Promise.all(sections)).filter((one) => one !== undefined) };
 }

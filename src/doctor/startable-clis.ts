@@ -14,63 +14,42 @@ import { checkRelease, releaseOfProgram } from "./release.ts";
 import { checkToken } from "./socket-connection.ts";
 
 /**
- * Checks Gemini CLI as it would start in a `:terminal` of Neovim. Without `facts`, checks it as it would start in this
- * shell.
+ * Checks a CLI as it would start in Neovim: Gemini CLI in a `:terminal`, another CLI by `:Gemini cli=…`. Without
+ * `facts`, checks it as this shell would start it.
+ * @returns undefined if a CLI other than Gemini CLI is not installed
  */
 export async function checkStartable(
   profile: Profile,
   facts: Facts | undefined,
   table: ProcessTable,
-): Promise<Section> {
-  const findings = section(facts ? "A CLI started in :terminal" : "A CLI started here");
-  const [name = ""] = profile.cmd;
-  const path = findProgram(name, process.env);
-  if (path === undefined) findings.warn(`${name} is not on PATH`, "npm install -g @google/gemini-cli");
-  else checkRelease(findings, await releaseOfProgram(path));
-  const idePid = facts
-    ? platform.editorAboveShell(table, facts.pid)
-    : platform.editorProcess(table, process.pid);
-  checkCli(findings, { ...startedNow(profile, facts), idePid }, facts?.bridge);
-  return findings;
-}
-
-/**
- * Checks another CLI as `:Gemini cli=…` would start it. Without `facts`, checks it as this shell would start it.
- * @returns undefined if the CLI is not installed
- */
-export async function checkOtherStartable(
-  profile: Profile,
-  facts: Facts | undefined,
 ): Promise<Section | undefined> {
   const { name, label, cmd } = profile;
+  const isGemini = name === "gemini";
   const [program = ""] = cmd;
   const path = findProgram(program, process.env);
-  const isThere = profile.settings.files.some((file) => existsSync(dirname(expand(file))));
+  const isThere = isGemini || profile.settings.files.some((file) => existsSync(dirname(expand(file))));
   if (path === undefined && !isThere) return undefined;
-  const findings = section(facts ? `${label} started by :Gemini cli=${name}` : `${label} started here`);
-  if (path !== undefined) findings.ok(path);
-  else
+  const findings = isGemini
+    ? section(facts ? "A CLI started in :terminal" : "A CLI started here")
+    : section(facts ? `${label} started by :Gemini cli=${name}` : `${label} started here`);
+  if (path === undefined)
     findings.warn(
       `${program} is not on PATH`,
       profile.package === undefined
         ? `install it, or set the option clis.${name}.cmd`
         : `npm install -g ${profile.package}`,
     );
+  else if (isGemini) checkRelease(findings, await releaseOfProgram(path));
+  else findings.ok(path);
   await checkNode(findings, profile);
-  checkCli(findings, startedNow(profile, facts), facts?.bridge);
-  if (profile.socket && facts) await checkToken(findings, profile, facts.bridge);
-  if (profile.defaults) checkExtension(findings, profile);
+  const { cwd, gates, bridge } = facts ?? { cwd: process.cwd() };
+  const subject = { profile, env: process.env, cwd, words: cmd, gates };
+  const editor = () =>
+    facts ? platform.editorAboveShell(table, facts.pid) : platform.editorProcess(table, process.pid);
+  checkCli(findings, isGemini ? { ...subject, idePid: editor() } : subject, bridge);
+  if (profile.socket && bridge) await checkToken(findings, profile, bridge);
+  if (profile.defaults && !isGemini) checkExtension(findings, profile); // Gemini CLI's: see installation.ts
   return findings;
-}
-
-function startedNow(profile: Profile, facts: Facts | undefined) {
-  return {
-    profile,
-    env: process.env,
-    cwd: facts?.cwd ?? process.cwd(),
-    words: profile.cmd,
-    gates: facts?.gates,
-  };
 }
 
 async function checkNode(findings: Findings, { node }: Profile): Promise<void> {

@@ -1,20 +1,10 @@
 /** Defines a connected CLI for all features, independently of the CLI's protocol. */
 import type { IdeContext } from "../contract/companion.ts";
+import type { SessionInfo } from "../contract/memory.ts";
 import type { SelectedRange } from "../contract/snapshot.ts";
 import type { Notification } from "./notification.ts";
 
-/** The data with which a later host can continue a session. */
-export interface SessionInfo {
-  readonly id: string;
-  /** Name of the token that opened the session. */
-  readonly credential: string;
-  /** Time of the connection (Unix milliseconds). */
-  readonly connectedAt: number;
-  /** Name of the client, as the client itself reports it. */
-  readonly name: string;
-  readonly version: string;
-  readonly protocolVersion: string;
-}
+export type { SessionInfo };
 
 /** The context of the editor: open files, cursor and selection. */
 export interface SharedContext {

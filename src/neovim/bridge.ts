@@ -3,7 +3,15 @@ import type { Neovim } from "neovim";
 import * as z from "zod";
 import type { Log } from "../base/log.ts";
 import { Refusal } from "../base/refusal.ts";
-import type { Boot, CallName, CallResult, Calls, EventName, EventPayload } from "../contract/neovim.ts";
+import type {
+  AwaitedCall,
+  Boot,
+  CallName,
+  CallResult,
+  Calls,
+  EventName,
+  EventPayload,
+} from "../contract/neovim.ts";
 
 /**
  * Method of the RPC notification that carries every event: `[name, payload]`. Must not end in `_event`, because the RPC
@@ -33,7 +41,7 @@ export interface Bridge {
   /** Registers this host with Lua. @returns the data for the start of the host */
   attach(): Promise<Boot>;
   /** Calls Lua and waits for the result. @throws {Refusal} if Lua refuses the call */
-  call<N extends CallName>(name: N, params: Calls[N]): Promise<CallResult<N>>;
+  call<N extends AwaitedCall>(name: N, params: Calls[N]): Promise<CallResult<N>>;
   /** Calls Lua without an answer, which costs less. Lua logs a failure. */
   tell<N extends CallName>(name: N, params: Calls[N]): void;
   /**

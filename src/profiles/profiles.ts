@@ -22,7 +22,7 @@ const SystemDefaults = z.object({
   /** Default directory of the administrator's settings, by operating system. */
   directory: z.object({ darwin: z.string(), linux: z.string() }),
   /** Whether the CLI uses the system defaults only if nobody but root can change the file. */
-  isRootsOnly: z.boolean(),
+  isRootsOnly: z.boolean().default(false),
 });
 type SystemDefaults = z.infer<typeof SystemDefaults>;
 
@@ -63,7 +63,7 @@ const Profile = z.object({
   /** First part of the names of the CLI's environment variables. */
   env: z.string(),
   /** Last parts of the names of variables that would lead the CLI to another editor. */
-  blank: z.array(z.string()),
+  blank: z.array(z.string()).default([]),
   settings: Settings,
   /** Approval mode of the CLI by default. Diffs open only in the mode "default". */
   approval: z.enum(["default", "auto"]),

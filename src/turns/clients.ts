@@ -1,14 +1,24 @@
-/** Describes the connected CLIs for the user: name, terminal and activity. */
+/**
+ * Describes the connected CLIs for the user: name, terminal and activity. Tracks the activity of their agents, and
+ * reports the agents' turns to Lua.
+ */
 import { CLI_NAME } from "../contract/companion.ts";
 import type { Agent } from "../contract/hooks.ts";
 import type { HeardAgent } from "../contract/memory.ts";
 import type { Status } from "../contract/neovim.ts";
+import type { Activity } from "../contract/status.ts";
 import type { Client, ClientList } from "../http/client.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 import type { Profile } from "../profiles/profiles.ts";
-import { type ClientActivity, createActivity } from "./activity.ts";
-import { type AgentClients, createAgentClients } from "./agent-clients.ts";
-import { createTerminals, type Terminals } from "./terminals.ts";
+import { createAgentClients } from "./agent-clients.ts";
+import { createTerminals } from "./terminals.ts";
+import { createTurns, type TurnChange } from "./turns.ts";
+
+/** Maximum length of a prompt in a report (UTF-16 units). */
+const MAX_PROMPT_LENGTH = 4096;
+
+/** Time to wait for the last hook event of a tool that the user has stopped with Esc. */
+const LAST_HOOK_TIMEOUT_MS = 2_000;
 
 /**
  * Time for clients to reconnect after a fast restart of the host process. Clients may not notice such a restart at
@@ -24,22 +34,6 @@ const SOCKET_RECONNECT_TIMEOUT_MS = 17_000;
  * reading notifications, but show "Disconnected" and send nothing.
  */
 const RECONNECT_HINT = 'To reconnect a CLI that shows "Disconnected", type /ide enable in its terminal.';
-
-export interface Clients {
-  readonly terminals: Terminals;
-  readonly agents: AgentClients;
-  readonly activity: ClientActivity;
-  /** Returns the name of a CLI for messages to the user. */
-  labelOf(cli: string): string;
-  /** Name of the terminal in which an agent runs, if known. */
-  terminalOf(agent: Agent): string | undefined;
-  /** Returns names for messages: the name of a session's client, and the name of its CLI. */
-  nameOf(session: Pick<Client, "id" | "info">): { client: string; label: string };
-  /** Returns the number of connected CLIs of a profile. Does not count CLIs that show "Disconnected". */
-  connected(cli: string): number;
-  /** Reports all connected clients to Lua. */
-  report(): void;
-}
 
 interface ClientsOptions {
   bridge: Bridge;
@@ -62,7 +56,7 @@ interface ClientsOptions {
   lost: (cli: { terminal: string; types: boolean; isAsked: boolean; hint: string }) => void;
 }
 
-export function createClients({ bridge, sessions, profiles, ...options }: ClientsOptions): Clients {
+export function createClients({ bridge, sessions, profiles, ...options }: ClientsOptions) {
   const interrupted = new Set(options.interrupted);
   const labelOf = (cli: string) => profiles.find(({ name }) => name === cli)?.label ?? cli;
   const report = () =>
@@ -93,13 +87,46 @@ export function createClients({ bridge, sessions, profiles, ...options }: Client
     found: report,
     remember: options.remember,
   });
-  const activity = createActivity({
-    clients: agents,
-    terminalOf: terminals.nameOf,
-    changed: report,
-    tell: (turn) => bridge.tell("turn", turn),
-    stopped: options.stopped,
+
+  const turns = createTurns((change) => {
+    if (change.kind === "ended" && change.isRejected) options.stopped(change.agent);
+    const known = agents.known(change.agent);
+    // Sends reports one after the other. Finding the client of an agent may be slow, so the report of a turn's end
+    // could otherwise overtake the report of its start.
+    last = last.then(() => reportTurn(change, known)).catch(() => {});
   });
+  let last: Promise<void> = Promise.resolve();
+
+  async function reportTurn(change: TurnChange, known: string | undefined): Promise<void> {
+    const { agent, kind } = change;
+    const id = known ?? (await agents.find(agent));
+    report();
+    const terminal = id === undefined ? undefined : terminals.nameOf(id);
+    const base = { cli: agent.cli, session: agent.session, cwd: agent.cwd, id, terminal };
+    if (kind === "started")
+      bridge.tell("turn", { ...base, kind, prompt: change.prompt?.slice(0, MAX_PROMPT_LENGTH) });
+    else if (kind === "waiting") bridge.tell("turn", { ...base, kind, tool: change.tool });
+    else bridge.tell("turn", { ...base, kind });
+  }
+
+  /**
+   * Ends the turn of an agent that is ready for a prompt. Calls `stopped` after a delay, because the agent's last hook
+   * event may still arrive.
+   */
+  function endReady(agent: Agent): void {
+    turns.over(agent);
+    const isIdle = () => !turns.active().some(({ agent: { session } }) => session === agent.session);
+    setTimeout(() => isIdle() && options.stopped(agent), LAST_HOOK_TIMEOUT_MS).unref();
+  }
+
+  const ofSession = (id: string) => turns.active().filter(({ agent }) => agents.known(agent) === id);
+
+  /** Returns what the agents of a session are doing. */
+  function activityOf(id: string): Activity {
+    const activities = ofSession(id).map(({ activity }) => activity);
+    return activities.includes("waiting") ? "waiting" : (activities[0] ?? "idle");
+  }
+
   const describe = ({ id, info: { credential: cli, name, version, connectedAt }, ports }: Client) => ({
     id,
     cli,
@@ -109,7 +136,7 @@ export function createClients({ bridge, sessions, profiles, ...options }: Client
     connectedAt,
     port: ports?.client,
     interrupted: interrupted.has(id) && name === CLI_NAME,
-    activity: activity.of(id),
+    activity: activityOf(id),
     hooks: agents.hasHooks(id),
     terminal: terminals.nameOf(id),
   });
@@ -117,21 +144,52 @@ export function createClients({ bridge, sessions, profiles, ...options }: Client
   return {
     terminals,
     agents,
-    activity,
+    activity: {
+      /** Receives hook events. */
+      listener: turns.handle,
+      /** Called when the user has accepted or rejected a proposed text of a session. */
+      decided(id: string, accepted: boolean) {
+        for (const { agent } of ofSession(id)) accepted ? turns.allowed(agent) : turns.rejected(agent);
+      },
+      /** Called when the user has answered a question in the CLI's terminal. */
+      answered(id: string) {
+        for (const { agent } of ofSession(id)) turns.answered(agent);
+      },
+      /**
+       * Called when the CLI in a terminal is ready for a prompt, which means that its turn has ended. Needed because no
+       * hook reports the end of a turn that the user stops with Esc.
+       */
+      ready(terminal: string) {
+        for (const { agent } of turns.active()) {
+          const id = agents.known(agent);
+          if (id !== undefined && terminals.nameOf(id) === terminal) endReady(agent);
+        }
+      },
+      /** Called when a session has ended. Ends the turns of its agents. */
+      gone(client: Client) {
+        for (const { agent } of ofSession(client.id)) turns.over(agent);
+        agents.forget(client);
+      },
+    },
+    /** Returns the name of a CLI for messages to the user. */
     labelOf,
-    terminalOf(agent) {
+    /** Returns the name of the terminal in which an agent runs, if known. */
+    terminalOf(agent: Agent) {
       const id = agents.known(agent);
       return id === undefined ? undefined : terminals.nameOf(id);
     },
-    nameOf: ({ id, info }) => ({
+    /** Returns names for messages: the name of a session's client, and the name of its CLI. */
+    nameOf: ({ id, info }: Pick<Client, "id" | "info">) => ({
       client: terminals.nameOf(id) ?? info.name,
       label: labelOf(info.credential),
     }),
-    connected: (cli) =>
+    /** Returns the number of connected CLIs of a profile. Does not count CLIs that show "Disconnected". */
+    connected: (cli: string) =>
       sessions
         .connected()
         .map(describe)
         .filter((client) => client.cli === cli && !client.interrupted).length,
+    /** Reports all connected clients to Lua. */
     report,
   };
 }

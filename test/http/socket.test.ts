@@ -7,7 +7,7 @@ import t, { type Test } from "tap";
 import { WebSocket } from "ws";
 import { createLog } from "../../src/base/log.ts";
 import { createSocketEndpoint } from "../../src/claude/endpoint.ts";
-import type { Times } from "../../src/claude/session.ts";
+import type { Times } from "../../src/claude/sessions.ts";
 import type { ClientEvents } from "../../src/http/client.ts";
 import { listen } from "../../src/http/listen-on-port.ts";
 import { anyString, fuzz } from "../support/fuzz.ts";

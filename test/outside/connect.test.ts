@@ -133,7 +133,7 @@ t.test("/ide enable is typed into a CLI that would ignore the file with the sett
 
 const variable = ({ nvim }: RunningBridge) => nvim.lua("return vim.env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH");
 const obstacle = ({ nvim }: RunningBridge) =>
-  nvim.lua("return require('gemini-bridge.bridge.status').get().connection");
+  nvim.lua("return require('gemini-bridge.bridge.status').get().obstacles.gemini");
 const directory = ({ nvim }: RunningBridge) => join(nvim.dirs.state, "nvim/gemini-bridge");
 
 t.test("no settings are written for an ordinary user", async (t) => {

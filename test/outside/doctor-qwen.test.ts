@@ -8,10 +8,12 @@ import { startNvim } from "../support/nvim.ts";
 
 const SETTINGS = ".qwen/settings.json";
 
-async function start(t: Test, settings: object) {
+async function start(t: Test, settings: object, system = "{}") {
   const nvim = await startNvim(t, {
-    files: { [`../home/${SETTINGS}`]: JSON.stringify(settings) },
-    init: "vim.env.PATH = vim.env.HOME .. '/bin:' .. vim.env.PATH",
+    files: { [`../home/${SETTINGS}`]: JSON.stringify(settings), "../home/system.json": system },
+    init:
+      "vim.env.PATH = vim.env.HOME .. '/bin:' .. vim.env.PATH " +
+      "vim.env.QWEN_CODE_SYSTEM_DEFAULTS_PATH = vim.env.HOME .. '/system.json'",
   });
   mkdirSync(join(nvim.dirs.home, "bin"));
   writeFileSync(join(nvim.dirs.home, "bin/qwen"), "#!/usr/bin/env node\nprocess.stdin.resume();\n");
@@ -38,6 +40,16 @@ t.test("the doctor examines the Qwen Code that :Gemini would start", async (t) =
     rmSync(join(directory, name));
     mkdirSync(join(directory, name)); // so that the host cannot restore the file
   }
+});
+
+t.test("the doctor names the CLI whose settings keep the plugin from turning on IDE mode", async (t) => {
+  const { nvim } = await start(t, {}, "{ no json");
+  const sections = await examine(nvim);
+  const because = "does not turn on IDE mode in Neovim's terminals, because the CLI";
+  const ofQwen = `${because}'s file with system-wide default settings, ${nvim.dirs.home}/system.json, is not a JSON`;
+  t.match(sections["Qwen Code started by"], ofQwen);
+  t.notMatch(sections["A CLI started in"], "system.json");
+  t.match(sections["A CLI started in"], `${because} uses default settings only from a regular file`);
 });
 
 t.test("the doctor examines a Qwen Code that the user has started", async (t) => {

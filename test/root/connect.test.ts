@@ -17,7 +17,7 @@ async function start(t: Test, options: NvimOptions = {}): Promise<RunningBridge>
 
 const variable = (bridge: RunningBridge) => bridge.nvim.lua("return vim.env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH");
 const obstacle = (bridge: RunningBridge) =>
-  bridge.nvim.lua("return require('gemini-bridge.bridge.status').get().connection");
+  bridge.nvim.lua("return require('gemini-bridge.bridge.status').get().obstacles.gemini");
 const directory = (bridge: RunningBridge) => join(bridge.nvim.dirs.state, "nvim/gemini-bridge");
 const settingsOf = async (bridge: RunningBridge) =>
   JSON.parse(readFileSync(String(await variable(bridge)), "utf8"));
@@ -91,6 +91,18 @@ t.test("the variable for default settings is not changed if the user has set it"
       );
     },
   );
+});
+
+t.test("system settings of Qwen Code do not keep Gemini CLI from connecting", async (t) => {
+  const bridge = await start(t, {
+    files: { "../home/qwen.json": "{ no json", "../home/.qwen/settings.json": "{}" },
+    init: "vim.env.QWEN_CODE_SYSTEM_DEFAULTS_PATH = vim.env.HOME .. '/qwen.json'",
+  });
+  const qwen = "return require('gemini-bridge.bridge.status').get().obstacles.qwen";
+  t.match(await bridge.nvim.lua(qwen), "qwen.json, is not a JSON object");
+  t.equal(await obstacle(bridge), null);
+  t.match(await contentOf(bridge), { ide: { enabled: true } });
+  t.notMatch((await examine(bridge.nvim))["A CLI started in"], "does not turn on IDE mode");
 });
 
 t.test("no connection settings are written below a directory that others can write to", async (t) => {

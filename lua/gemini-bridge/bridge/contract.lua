@@ -21,7 +21,6 @@
 ---@field active? string Path of the active file.
 ---@field selected? integer Length of the selected text (UTF-16 units).
 ---@field excluded? string Path of the active file if it must not be shared.
----@field unusable { file: string, reason: string }[] The first ignore files that cannot be used. Everything below their folders is excluded.
 
 ---@class gemini_bridge.Editors
 ---@field count integer
@@ -100,7 +99,7 @@
 ---@field workspace string[]
 ---@field clients gemini_bridge.ClientInfo[]
 ---@field hooks? boolean Whether a hook of any CLI was received, connected or not.
----@field connection? string Reason why CLIs in Neovim's terminals ask before they connect, if they do.
+---@field obstacles? table<string, string> By CLI: the reason why it asks in Neovim's terminals before it connects, if it does.
 ---@field shared? gemini_bridge.Shared Set while a CLI is connected.
 ---@field calls? integer Number of tool calls by models.
 ---@field toolClients? { name: string, version: string }[] The clients whose models can call tools.

@@ -57,8 +57,8 @@ end
 ---@return string
 function M.plain(client, label)
   local is_technical = client == contract.CLI_NAME
-    or vim.iter(require("gemini-bridge.config.clis").known_clients()):any(function(name)
-      return name == client
+    or vim.iter(require("gemini-bridge.config.cli_option").known()):any(function(profile)
+      return profile.socket and profile.socket.client == client
     end)
   return is_technical and label or client
 end

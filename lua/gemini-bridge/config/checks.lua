@@ -55,14 +55,19 @@ function M.is_command(value)
   return M.strings(value) and (value[1] or "") ~= ""
 end
 
----@param value any
----@return boolean
-function M.is_environment(value)
-  return type(value) == "table"
-    and vim.iter(value):all(function(name, text)
-      return type(name) == "string" and type(text) == "string"
-    end)
+--- Returns a check that accepts a table with string keys if the check accepts all its values.
+---@param check fun(value: any): boolean
+---@return fun(value: any): boolean
+local function map_of(check)
+  return function(value)
+    return type(value) == "table"
+      and vim.iter(pairs(value)):all(function(key, item)
+        return type(key) == "string" and check(item)
+      end)
+  end
 end
+
+M.is_environment = map_of(M.a("string"))
 
 ---@param value any
 ---@return boolean
@@ -70,26 +75,10 @@ function M.is_key(value)
   return value == false or type(value) == "string" and value ~= ""
 end
 
----@param value any
----@return boolean
-function M.is_prompts(value)
-  return type(value) == "table"
-    and vim.iter(pairs(value)):all(function(name, prompt)
-      return type(name) == "string"
-        and type(prompt) == "table"
-        and type(prompt.description) == "string"
-        and type(prompt.text) == "string"
-    end)
-end
+M.is_prompts = map_of(function(prompt)
+  return type(prompt) == "table" and type(prompt.description) == "string" and type(prompt.text) == "string"
+end)
 
----@param value any
----@return boolean
-function M.is_gate(value)
-  return type(value) == "boolean"
-    or type(value) == "table"
-      and vim.iter(value):all(function(cli, on)
-        return type(cli) == "string" and type(on) == "boolean"
-      end)
-end
+M.is_gate = M.any(M.a("boolean"), map_of(M.a("boolean")))
 
 return M

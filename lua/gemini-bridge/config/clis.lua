@@ -76,17 +76,6 @@ function M.command(cli)
   return terminal.cmd and cli.name == terminal.cli and terminal.cmd or cli.cmd
 end
 
---- Returns the client names of the known CLIs that connect by WebSocket.
----@return string[]
-function M.known_clients()
-  return vim
-    .iter(option.known())
-    :map(function(profile)
-      return profile.socket and profile.socket.client
-    end)
-    :totable()
-end
-
 ---@param name string
 ---@return gemini_bridge.Cli?
 ---@return string? problem Message, if the name is unknown.

@@ -62,7 +62,7 @@ local function needs_extension(cli)
   local has_defaults = cli.name == "gemini"
     and vim.uv.getuid() == 0
     and config.get().terminal.connect
-    and not status.get().connection
+    and not (status.get().obstacles or {}).gemini
   return cli.like == "gemini" and not has_defaults
 end
 

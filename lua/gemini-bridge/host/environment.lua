@@ -5,17 +5,11 @@ local M = {}
 ---@type table<string, string|false>
 local before = {}
 
---- Variables that are set only for CLIs.
----@type table<string, string>
-local clis = {}
+local NOTHING = { set = {}, unset = {}, clis = {}, arguments = {}, variables = {} }
 
---- Arguments that `:Gemini` adds to the command line of a CLI, by name of the CLI.
----@type table<string, string[]>
-local arguments = {}
-
---- Variables that `:Gemini` sets for a CLI, by name of the CLI.
----@type table<string, table<string, string>>
-local variables = {}
+--- The host's last request.
+---@type gemini_bridge.calls.set_environment
+local requested = NOTHING
 
 ---@param name string
 local function remember(name)
@@ -27,7 +21,7 @@ end
 --- Sets and removes environment variables as the host requests. `M.restore` reverts these changes.
 ---@param params gemini_bridge.calls.set_environment
 function M.set(params)
-  clis, arguments, variables = params.clis, params.arguments, params.variables
+  requested = params
   for name, value in pairs(params.set) do
     remember(name)
     vim.env[name] = value
@@ -65,7 +59,7 @@ function M.of_clis(own)
   local function value(name)
     return own[name] or vim.env[name]
   end
-  return vim.tbl_extend("force", clis, own, {
+  return vim.tbl_extend("force", requested.clis, own, {
     -- Sets both variables, because some HTTP clients read only NO_PROXY, and others read only no_proxy.
     NO_PROXY = with_loopback(value("NO_PROXY") or value("no_proxy")),
     no_proxy = with_loopback(value("no_proxy") or value("NO_PROXY")),
@@ -76,7 +70,7 @@ end
 ---@param cli string
 ---@return string[]
 function M.arguments(cli)
-  return arguments[cli] or {}
+  return requested.arguments[cli] or {}
 end
 
 --- Returns the variables that `:Gemini` sets for a CLI while the bridge runs. Leaves out variables that the user has
@@ -85,7 +79,7 @@ end
 ---@return table<string, string>
 function M.variables(cli)
   local found = {}
-  for name, value in pairs(variables[cli] or {}) do
+  for name, value in pairs(requested.variables[cli] or {}) do
     if before[name] ~= nil or not vim.env[name] then
       found[name] = value
     end
@@ -109,7 +103,7 @@ function M.restore()
   for name, value in pairs(before) do
     vim.env[name] = value or nil
   end
-  before, clis, arguments, variables = {}, {}, {}, {}
+  before, requested = {}, NOTHING
 end
 
 return M

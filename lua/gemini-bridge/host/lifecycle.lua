@@ -39,12 +39,8 @@ local MAX_SIZE_BYTES = 1000000
 local function is_ours(path)
   local found = vim.uv.fs_lstat(path)
   -- Checks the type first, because opening a named pipe would block forever.
-  local file = found and found.type == "file" and found.size <= MAX_SIZE_BYTES and io.open(path, "rb")
-  if not file then
-    return false
-  end
-  local text = file:read("*a") or ""
-  file:close()
+  local is_small = found and found.type == "file" and found.size <= MAX_SIZE_BYTES
+  local text = is_small and require("gemini-bridge.disk.path").bytes(path) or ""
   return vim.iter(pairs(status.get().tokens or {})):any(function(_, token)
     return text:find(token, 1, true) ~= nil
   end)

@@ -18,22 +18,17 @@ local entry = bundle.root .. "/rplugin/node/gemini-bridge/index.js"
 ---@param stderr string[]
 ---@return string
 local function exit_reason(code, stderr)
-  for _, line in ipairs(stderr) do
-    -- Prefers the line of a fatal error to the last line, because V8 prints only addresses after such an error.
-    if vim.startswith(line, "FATAL ERROR") then
-      return line
-    end
+  -- Prefers the line of a fatal error to the last line, because V8 prints only addresses after such an error.
+  local fatal = vim.iter(stderr):find(function(line)
+    return vim.startswith(line, "FATAL ERROR")
+  end)
+  if fatal or code > 128 then
+    return fatal or ("killed by signal %d"):format(code - 128)
   end
-  if code > 128 then
-    return ("killed by signal %d"):format(code - 128)
-  end
-  for i = #stderr, 1, -1 do
-    local line = vim.trim(stderr[i])
-    if line ~= "" then
-      return line
-    end
-  end
-  return ("exit code %d"):format(code)
+  local last = vim.iter(stderr):map(vim.trim):rfind(function(line)
+    return line ~= ""
+  end)
+  return last or ("exit code %d"):format(code)
 end
 
 ---@param on_exit fun(reason: string)

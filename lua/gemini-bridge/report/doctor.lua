@@ -19,11 +19,7 @@ local program = bundle.root .. "/dist/doctor.cjs"
 --- Returns the state of the remote plugin and of Neovim's standard Node host. The option `host = "shared"` needs both.
 local function remote_plugin()
   local found, host = pcall(vim.fn["provider#node#Prog"])
-  local manifest = io.open(tostring(vim.g.loaded_remote_plugins), "rb")
-  local registered = manifest and manifest:read("*a") or ""
-  if manifest then
-    manifest:close()
-  end
+  local manifest = bundle.read(tostring(vim.g.loaded_remote_plugins))
   return {
     isDisabled = not found,
     host = found and host ~= "" and host or nil,
@@ -31,7 +27,7 @@ local function remote_plugin()
     -- Until then, only the autocommand exists.
     isRegistered = vim.fn.exists("#FuncUndefined#GeminiBridgeStart") == 1
       or vim.fn.exists("*GeminiBridgeStart") == 1,
-    isInManifest = registered:find("GeminiBridgeStart", 1, true) ~= nil,
+    isInManifest = manifest:find("GeminiBridgeStart", 1, true) ~= nil,
   }
 end
 

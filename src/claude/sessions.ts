@@ -1,14 +1,20 @@
-/** Runs the session of one CLI on a WebSocket. Serves MCP, sends notifications, and detects dead connections. */
+/**
+ * Serves WebSockets, with one session for each CLI. A session serves MCP, sends notifications, and detects dead
+ * connections. This module is loaded when the first client connects.
+ */
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
 import { isDeepStrictEqual } from "node:util";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { JSONRPCMessageSchema, type RequestId } from "@modelcontextprotocol/sdk/types.js";
-import type { WebSocket } from "ws";
+import { type WebSocket, WebSocketServer } from "ws";
 import type { Log } from "../base/log.ts";
 import type { Client, SharedContext } from "../http/client.ts";
 import { hasLongId, sessionInfo } from "../http/client-limits.ts";
 import { mentionOf } from "./mention.ts";
-import type { Tools } from "./tools.ts";
+import { type Diagnose, type ReviewsAndCallbacks, registerTools } from "./tools.ts";
 
 /** Intervals and timeouts (milliseconds). */
 export interface Times {
@@ -22,38 +28,82 @@ export interface Times {
 
 const TIMES: Times = { start: 10_000, settle: 600, ping: 30_000 };
 
-export interface Identity {
+/** WebSocket subprotocol that the client requires. */
+const SUBPROTOCOL = "mcp";
+
+/** Time for a client to confirm the end of its connection. */
+const CLOSE_TIMEOUT_MS = 500;
+
+interface Identity {
   /** Name of the CLI's profile. */
   readonly cli: string;
   /** True if the CLI inserts file references into its own prompt. */
   readonly mentions: boolean;
 }
 
-interface SocketSessionOptions {
-  id: string;
-  socket: WebSocket;
-  ports: Client["ports"];
-  /** Name of the token with which the client opened the connection. */
-  credential: string;
+export interface SocketServerOptions {
   version: string;
   log: Log;
-  /**
-   * Registers the tools.
-   * @param sent resolves with true when the answer to a request was sent, or with false if the connection was lost
-   * first
-   */
-  register(server: McpServer, client: Client, sent: (request: RequestId) => Promise<boolean>): Tools;
+  /** Maximum length of a message (bytes). */
+  maxMessage: number;
   /** Determines the CLI of a client. @param client name that the client reports */
-  identify(client: string): Identity;
+  identify(credential: string, client: string): Identity;
+  reviewsOf(client: Client): ReviewsAndCallbacks;
+  diagnose: Diagnose;
+  times?: Times;
+}
+
+interface Listeners {
   /** Called after the client's `initialize` request. */
   connected(session: Client): void;
   /** Called when a connection is lost after `connected` was called. */
   ended(session: Client): void;
-  times?: Times;
 }
 
-export async function openSession(options: SocketSessionOptions): Promise<Client> {
-  const { id, socket, ports, credential, log, times = TIMES } = options;
+export function createSocketServer(options: SocketServerOptions) {
+  const { log, maxMessage } = options;
+  const server = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    maxPayload: maxMessage,
+    handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
+  });
+
+  return {
+    /**
+     * Completes the WebSocket handshake, and serves the connection.
+     * @param credential name of the token with which the client opened the connection
+     */
+    open(request: IncomingMessage, socket: Duplex, head: Buffer, credential: string, listeners: Listeners) {
+      const { localPort, remotePort } = request.socket;
+      const ports = localPort && remotePort ? { own: localPort, client: remotePort } : undefined;
+      server.handleUpgrade(request, socket, head, (opened) => {
+        serve(opened, ports, credential, { ...options, ...listeners }).catch((error: unknown) => {
+          log.error("a WebSocket could not be served:", error);
+          opened.terminate();
+        });
+      });
+    },
+    /** Ends all connections. Idempotent. */
+    close() {
+      for (const socket of server.clients) {
+        socket.close(1001);
+        setTimeout(() => socket.terminate(), CLOSE_TIMEOUT_MS).unref();
+      }
+      server.close();
+    },
+  };
+}
+
+/** Runs the session of one CLI. @param credential name of the token with which the client opened the connection */
+async function serve(
+  socket: WebSocket,
+  ports: Client["ports"],
+  credential: string,
+  options: SocketServerOptions & Listeners,
+): Promise<void> {
+  const { log, times = TIMES } = options;
+  const id = randomUUID();
   const server = new McpServer({ name: "gemini-bridge.nvim", version: options.version });
   const introduction = { protocolVersion: "", clientInfo: { name: "", version: "" } };
   let info = sessionInfo(id, credential, introduction);
@@ -155,17 +205,18 @@ export async function openSession(options: SocketSessionOptions): Promise<Client
     mention: (references, cwd) =>
       canSend() && identity?.mentions ? mentionOf(references, cwd, notify) : undefined,
   };
-  const tools = options.register(
-    server,
-    session,
-    (request) => new Promise((report) => void awaited.set(request, report)),
-  );
+  const tools = registerTools(server, {
+    ...options.reviewsOf(session),
+    diagnose: options.diagnose,
+    log,
+    sent: (request) => new Promise((report) => void awaited.set(request, report)),
+  });
   server.server.onerror = ({ message }) => log.debug(`socket ${id.slice(0, 8)}: ${message.split(":", 1)[0]}`);
   server.server.oninitialized = () => {
     if (isConnected || socket.readyState !== socket.OPEN) return;
     clearTimeout(starting);
     const { name = "", version = "" } = server.server.getClientVersion() ?? {};
-    identity = options.identify(name);
+    identity = options.identify(credential, name);
     info = sessionInfo(id, identity.cli, { protocolVersion: "", clientInfo: { name, version } });
     isConnected = true;
     setTimeout(() => {
@@ -175,7 +226,6 @@ export async function openSession(options: SocketSessionOptions): Promise<Client
     options.connected(session);
   };
   await server.connect(transport);
-  return session;
 }
 
 /** Parses a text as a JSON-RPC message. @returns undefined for an invalid message, or a message with a long id */
