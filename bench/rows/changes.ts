@@ -2,9 +2,9 @@
 import { writeFileSync } from "node:fs";
 import * as z from "zod";
 import { hookTo } from "../hook.ts";
-import { summarize, takeTurns, time } from "../stats.ts";
+import { takeTurns, time } from "../stats.ts";
 import { type Subject, startBridge, within } from "../subject.ts";
-import type { Row } from "../table.ts";
+import { type Row, row } from "../table.ts";
 import { changeOf } from "./page.ts";
 
 const LINES = 10_000;
@@ -57,19 +57,11 @@ export async function changeRows(subject: Subject): Promise<Row[]> {
       edit("Notification", "Notification"),
     ]);
     return [
-      {
-        name: `${HUNKS} hunks marked in ${LINES} lines`,
-        unit: "ms",
-        figure: summarize(shown),
-        floor: summarize(floor),
-      },
-      {
-        name: `an edit of a turn of ${EDITS}, seen before and after`,
-        unit: "ms",
-        figure: summarize(edits),
-        floor: summarize(others),
+      row(`${HUNKS} hunks marked in ${LINES} lines`, "ms", shown, { floor }),
+      row(`an edit of a turn of ${EDITS}, seen before and after`, "ms", edits, {
+        floor: others,
         goal: { more: 10 },
-      },
+      }),
     ];
   });
 }

@@ -6,7 +6,7 @@ import { longestBlock } from "../block.ts";
 import { hookTo } from "../hook.ts";
 import { type Summary, summarize, time } from "../stats.ts";
 import { type Running, type Subject, startBridge, within } from "../subject.ts";
-import type { Row } from "../table.ts";
+import { type Row, row } from "../table.ts";
 import { BUFFERS, MOVE } from "./events.ts";
 import { withoutPause } from "./latency.ts";
 
@@ -163,13 +163,8 @@ async function rowsOf(subject: Subject, { name, of, counts, prepare }: Growth): 
     });
   const among = `${counts[0]?.toLocaleString("en")} to ${counts.at(-1)?.toLocaleString("en")} ${of}`;
   return [
-    { name: `growth of ${name}, ${among}`, unit: "", figure: fit(counts, took), goal: { most: 1 } },
-    {
-      name: `growth of its block of the editor, ${among}`,
-      unit: "",
-      figure: fit(counts, blocked),
-      goal: { most: 0.2 },
-    },
+    row(`growth of ${name}, ${among}`, "", fit(counts, took), { goal: { most: 1 } }),
+    row(`growth of its block of the editor, ${among}`, "", fit(counts, blocked), { goal: { most: 0.2 } }),
   ];
 }
 

@@ -10,7 +10,7 @@ import { hookTo, type TellHook } from "../hook.ts";
 import { processorTime, sumBelow } from "../process.ts";
 import { atP99, summarize, takeTurns, time } from "../stats.ts";
 import { type Subject, startBridge, within } from "../subject.ts";
-import type { Row } from "../table.ts";
+import { type Row, row } from "../table.ts";
 import { closeDiff } from "./diffs.ts";
 
 /** Sizes of turns: the number of edited files, and the goal for the host's processor time (ms). */
@@ -95,26 +95,19 @@ async function editRows(subject: Subject): Promise<Row[]> {
     for (let run = 0; run < RUNS; run += 1) turns.push(await turn(subject, files));
     const opened = summarize(turns.flatMap((one) => one.opened));
     rows.push(
-      {
-        name: `a turn of ${files} files: processor time of the host`,
-        unit: "ms",
-        figure: summarize(turns.map(({ cost }) => cost)),
-        floor: summarize(turns.map(({ least }) => least)),
-        goal: { most },
-      },
-      {
-        name: `openDiff of another client meanwhile, ${files} files`,
-        unit: "ms",
-        figure: opened,
-        floor: summarize(turns.flatMap(({ idle }) => idle)),
+      row(
+        `a turn of ${files} files: processor time of the host`,
+        "ms",
+        turns.map(({ cost }) => cost),
+        { floor: turns.map(({ least }) => least), goal: { most } },
+      ),
+      row(`openDiff of another client meanwhile, ${files} files`, "ms", opened, {
+        floor: turns.flatMap(({ idle }) => idle),
         goal: { most: 50 },
-      },
-      {
-        name: `openDiff of another client meanwhile, ${files} files, 99th of 100`,
-        unit: "ms",
-        figure: atP99(opened),
+      }),
+      row(`openDiff of another client meanwhile, ${files} files, 99th of 100`, "ms", atP99(opened), {
         goal: { most: 50 },
-      },
+      }),
     );
   }
   return rows;
@@ -157,7 +150,7 @@ async function commandRow(subject: Subject, name: string, prepare: (path: string
       },
       () => time(() => hook("Notification", tool).then(() => hook("Notification", tool))),
     ]);
-    return { name, unit: "ms", figure: summarize(waits), floor: summarize(least) };
+    return row(name, "ms", waits, { floor: least });
   });
 }
 
