@@ -7,6 +7,7 @@ import { hashOfPlain } from "../../src/system/disk-text.ts";
 import { ChangesHost } from "../support/changes.ts";
 import { makeDirectory } from "../support/sandbox.ts";
 import { SETUP, sh } from "../support/shell.ts";
+import { setEnv } from "../support/temporary.ts";
 import { waitFor } from "../support/wait.ts";
 
 const SLEEP = { kind: "shell", name: "run_shell_command", command: "sleep 5" } as const;
@@ -107,9 +108,7 @@ t.test("open and listed files are read first, so that a slow Git does not matter
   const programs = makeDirectory(t);
   const git = `#!/bin/sh\ntouch ${programs}/started\nwhile [ ! -e ${programs}/end ]; do sleep 0.01; done\nexit 1\n`;
   writeFileSync(join(programs, "git"), git, { mode: 0o755 });
-  const path = process.env["PATH"];
-  t.teardown(() => Object.assign(process.env, { PATH: path }));
-  process.env["PATH"] = `${programs}:${path}`;
+  setEnv(t, { PATH: `${programs}:${process.env["PATH"]}` });
   const begin = new AbortController();
   const starting = host.tell({ kind: "tool_starting", tool: SLEEP }, undefined, begin.signal);
   await waitFor(() => existsSync(join(programs, "started")), "Git to be asked");

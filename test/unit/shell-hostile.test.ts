@@ -6,6 +6,7 @@ import t, { type Test } from "tap";
 import { ChangesHost } from "../support/changes.ts";
 import { makeDirectory } from "../support/sandbox.ts";
 import { fetching, run, SETUP, sh } from "../support/shell.ts";
+import { setEnv } from "../support/temporary.ts";
 
 /** Creates a repository, and a program that records that it ran. The program copies its input, as a filter does. */
 function trapped(t: Test, copy = "cat"): { host: ChangesHost; script: string; isTrapped: () => boolean } {
@@ -84,15 +85,11 @@ t.test("Git variables in Neovim's environment do not lead to another repository"
     sh(host, `cd ${directory}; ${SETUP}`);
   }
   await delay(50);
-  const variables = {
+  setEnv(t, {
     GIT_DIR: join(other, ".git"),
     GIT_WORK_TREE: other,
     GIT_INDEX_FILE: join(other, ".git/index"),
     GIT_OBJECT_DIRECTORY: join(other, ".git/objects"),
-  };
-  Object.assign(process.env, variables);
-  t.teardown(() => {
-    for (const name of Object.keys(variables)) delete process.env[name];
   });
   await run(host, `echo theirs > a.txt; echo theirs > ${other}/a.txt`);
   t.strictSame([...host.shown.keys()], [host.path("a.txt")]);
