@@ -10,6 +10,15 @@ export type Turn = Array<
   { text: string } | { functionCall: { name: string; args: Record<string, unknown> } }
 >;
 
+/** Returns a call of a tool of the CLI. */
+export const call = (name: string, args: Record<string, unknown>) => ({ functionCall: { name, args } });
+
+/** Returns turns in which the model writes a file, then says a sentence. */
+export const writesFile = (path: string, content: string, sentence: string): Turn[] => [
+  [call("write_file", { file_path: path, content })],
+  [{ text: sentence }],
+];
+
 /** The parts of a Gemini API request that tests inspect. Requests such as `countTokens` may lack these fields. */
 const Body = z.looseObject({
   contents: z
