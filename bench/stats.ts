@@ -7,7 +7,6 @@ export interface Summary {
   /** A quarter of the samples are below `low`, a quarter above `high`. */
   low: number;
   high: number;
-  min: number;
   p99: number;
 }
 
@@ -24,7 +23,6 @@ export function summarize(samples: readonly number[]): Summary {
     median: at(0.5),
     low: at(0.25),
     high: at(0.75),
-    min: at(0),
     p99: at(0.99),
   };
 }

@@ -8,9 +8,12 @@ import {
   type Discovery,
   readDiscovery,
 } from "../test/support/client.ts";
+import { HookedAgent } from "../test/support/hooked-agent.ts";
 import { type Nvim, type NvimOptions, root, startNvim } from "../test/support/nvim.ts";
 import type { Scope } from "../test/support/scope.ts";
 import { waitFor } from "../test/support/wait.ts";
+
+export { within } from "../test/support/scope.ts";
 
 export interface Subject {
   name: string;
@@ -38,16 +41,6 @@ export const ours: Subject = {
 
 /** Neovim without plugins. */
 export const plain: Subject = { name: "Neovim", init: "", start: "", accept: "" };
-
-/** Runs a function with a new scope. Afterwards, disposes of everything that the function has added to the scope. */
-export async function within<T>(run: (scope: Scope) => Promise<T>): Promise<T> {
-  const disposals: (() => unknown)[] = [];
-  try {
-    return await run({ teardown: (dispose) => void disposals.push(dispose) });
-  } finally {
-    for (const dispose of disposals.reverse()) await dispose();
-  }
-}
 
 export function startSubject(scope: Scope, subject: Subject, options: NvimOptions = {}): Promise<Nvim> {
   // Removes this plugin if another plugin is measured. The test helpers have added it to 'runtimepath'.
@@ -80,6 +73,11 @@ export function discoveryOf(nvim: Nvim): Discovery {
   const [file] = readDiscovery(nvim.dirs.tmp);
   if (!file) throw new Error("no discovery file");
   return file;
+}
+
+/** Returns an agent that reports its edits to the bridge. */
+export function agentOf(nvim: Nvim): HookedAgent {
+  return new HookedAgent({ nvim, file: () => discoveryOf(nvim) });
 }
 
 export interface Running {

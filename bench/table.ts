@@ -1,6 +1,6 @@
 /** Formats the rows of the results, for the terminal and as Markdown. */
 import { reasonFor } from "./reasons.ts";
-import type { Summary } from "./stats.ts";
+import { type Summary, summarize } from "./stats.ts";
 
 /**
  * The goal of a figure: a limit for its ratio to the floor (`ratio`), for its difference from the floor (`more`), or
@@ -15,6 +15,25 @@ export interface Row {
   figure: Summary;
   floor?: Summary;
   goal?: Goal;
+}
+
+const summaryOf = (samples: Summary | readonly number[]): Summary =>
+  "median" in samples ? samples : summarize(samples);
+
+/** Creates a row from samples or their summary, in `unit`. */
+export function row(
+  name: string,
+  unit: Row["unit"],
+  figure: Summary | readonly number[],
+  { floor, goal }: { floor?: Summary | readonly number[]; goal?: Goal | undefined } = {},
+): Row {
+  return {
+    name,
+    unit,
+    figure: summaryOf(figure),
+    ...(floor && { floor: summaryOf(floor) }),
+    ...(goal && { goal }),
+  };
 }
 
 export interface Results {

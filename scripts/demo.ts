@@ -2,18 +2,16 @@
 import { readFileSync } from "node:fs";
 import { connectClient, readDiscovery } from "../test/support/client.ts";
 import { startNvim } from "../test/support/nvim.ts";
+import { type Scope, within } from "../test/support/scope.ts";
 
 const started = performance.now();
-const disposals: (() => unknown)[] = [];
-/** Takes the place of a test: the test helpers register their cleanup functions here. */
-const scope = { teardown: (dispose: () => unknown) => void disposals.push(dispose) };
 
 function say(step: string, detail = ""): void {
   const seconds = ((performance.now() - started) / 1000).toFixed(2).padStart(6);
   console.log(`${seconds} s  ${step.padEnd(20)} ${detail}`);
 }
 
-async function demo(): Promise<void> {
+async function demo(scope: Scope): Promise<void> {
   const sample = readFileSync(new URL("sample/greet.js", import.meta.url), "utf8");
   const nvim = await startNvim(scope, { files: { "greet.js": sample }, args: ["greet.js"] });
   const path = nvim.path("greet.js");
@@ -54,8 +52,4 @@ async function demo(): Promise<void> {
   say("stopped", `discovery files left: ${readDiscovery(nvim.dirs.tmp).length}`);
 }
 
-try {
-  await demo();
-} finally {
-  for (const dispose of disposals.reverse()) await dispose();
-}
+await within(demo);

@@ -1,6 +1,6 @@
 /** Defines the scenes of the README's pictures. */
 import { z } from "zod";
-import type { Model } from "../test/support/model.ts";
+import { call, type Model } from "../test/support/model.ts";
 import type { Nvim } from "../test/support/nvim.ts";
 
 interface Stage {
@@ -117,7 +117,7 @@ export const SCENES: Scene[] = [
     async play({ nvim, model, start, shows }) {
       await start("Gemini");
       const args = { file_path: nvim.path(PATH), content: AFTER };
-      model.say([{ functionCall: { name: "write_file", args } }]);
+      model.say([call("write_file", args)]);
       await nvim.lua(PROMPT);
       await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review", 20_000);
       await shows("Apply this change?");
@@ -135,7 +135,7 @@ export const SCENES: Scene[] = [
       await start("Gemini --yolo");
       const replace = (name: string, old_string: string, new_string: string) => {
         const args = { file_path: nvim.path(name), instruction: "Do it.", old_string, new_string };
-        return [{ functionCall: { name: "replace", args } }];
+        return [call("replace", args)];
       };
       model.say(
         replace(PATH, BEFORE, AFTER),
@@ -163,14 +163,13 @@ export const SCENES: Scene[] = [
     columns: 150,
     async play({ nvim, model, start, shows, frame }) {
       await start("Gemini --yolo");
-      const write = (name: string, content: string) => ({
-        functionCall: { name: "write_file", args: { file_path: nvim.path(name), content } },
-      });
+      const write = (name: string, content: string) =>
+        call("write_file", { file_path: nvim.path(name), content });
       const renamed = (text: string) => text.replaceAll(/\bslug\b(?=[ (])/g, "toSlug");
       model.say(
         Object.entries(PROJECT).map(([name, text]) => write(name, renamed(text))),
         TESTS.map((name) => write(`test/${name}.test.ts`, `test("${name}", () => check(${name}Address));\n`)),
-        [{ functionCall: { name: "run_shell_command", args: { command: COMMAND } } }],
+        [call("run_shell_command", { command: COMMAND })],
         [{ text: "slug is now toSlug everywhere." }],
       );
       await nvim.lua(prompt("Rename slug to toSlug, test all pages, remove src/legacy."));

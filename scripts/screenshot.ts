@@ -10,6 +10,7 @@ import { SETTINGS } from "../test/support/cli.ts";
 import { startModel } from "../test/support/model.ts";
 import { root, startNvim } from "../test/support/nvim.ts";
 import { writeFiles } from "../test/support/sandbox.ts";
+import { type Scope, within } from "../test/support/scope.ts";
 import { attachScreen, type Frame, toAnimation, toSvg } from "./picture.ts";
 import { SCENES, type Scene } from "./scenes.ts";
 
@@ -41,10 +42,8 @@ for _, buf in ipairs(vim.api.nvim_list_bufs()) do
 end
 return ""`;
 
-const disposals: (() => unknown)[] = [];
-const scope = { teardown: (dispose: () => unknown) => void disposals.push(dispose) };
-
 async function takePicture(
+  scope: Scope,
   { name, title, files, columns, play }: Scene,
   scheme: (typeof SCHEMES)[number],
 ): Promise<void> {
@@ -93,10 +92,4 @@ async function takePicture(
 
 const wanted = process.argv.slice(2);
 for (const scene of SCENES.filter(({ name }) => wanted.length === 0 || wanted.includes(name)))
-  for (const scheme of SCHEMES) {
-    try {
-      await takePicture(scene, scheme);
-    } finally {
-      for (const dispose of disposals.splice(0).reverse()) await dispose();
-    }
-  }
+  for (const scheme of SCHEMES) await within((scope) => takePicture(scope, scene, scheme));

@@ -1,10 +1,9 @@
 /** Measures unreviewed changes: their marks in the editor, and the host's work before and after an edit. */
 import { writeFileSync } from "node:fs";
 import * as z from "zod";
-import { hookTo } from "../hook.ts";
-import { summarize, takeTurns, time } from "../stats.ts";
-import { type Subject, startBridge, within } from "../subject.ts";
-import type { Row } from "../table.ts";
+import { takeTurns, time } from "../stats.ts";
+import { agentOf, type Subject, startBridge, within } from "../subject.ts";
+import { type Row, row } from "../table.ts";
 import { changeOf } from "./page.ts";
 
 const LINES = 10_000;
@@ -39,15 +38,16 @@ export async function changeRows(subject: Subject): Promise<Row[]> {
       () => milliseconds(MARK, HUNKS),
     ]);
 
-    const hook = hookTo(nvim);
+    const agent = agentOf(nvim);
     const edit = (before: string, after: string) => {
       let count = 0;
       return async () => {
         const name = `${before}${count++}.txt`;
+        const fields = { ...agent.edit(name), notification_type: "none" };
         writeFileSync(nvim.path(name), "a line\n".repeat(100));
-        const wait = await time(() => hook(before, name));
+        const wait = await time(() => agent.hook(before, fields));
         writeFileSync(nvim.path(name), "a line\n".repeat(101));
-        return wait + (await time(() => hook(after, name)));
+        return wait + (await time(() => agent.hook(after, fields)));
       };
     };
     // The floor is the time of events that are not about an edit. The host answers such an event as soon as it has
@@ -57,19 +57,11 @@ export async function changeRows(subject: Subject): Promise<Row[]> {
       edit("Notification", "Notification"),
     ]);
     return [
-      {
-        name: `${HUNKS} hunks marked in ${LINES} lines`,
-        unit: "ms",
-        figure: summarize(shown),
-        floor: summarize(floor),
-      },
-      {
-        name: `an edit of a turn of ${EDITS}, seen before and after`,
-        unit: "ms",
-        figure: summarize(edits),
-        floor: summarize(others),
+      row(`${HUNKS} hunks marked in ${LINES} lines`, "ms", shown, { floor }),
+      row(`an edit of a turn of ${EDITS}, seen before and after`, "ms", edits, {
+        floor: others,
         goal: { more: 10 },
-      },
+      }),
     ];
   });
 }

@@ -12,7 +12,7 @@ import { longestBlock } from "../block.ts";
 import { connectFloor } from "../floor/floor.ts";
 import { type Summary, summarize, takeTurns, time } from "../stats.ts";
 import { ours, plain, type Subject, startBridge, startSubject, within } from "../subject.ts";
-import type { Goal, Row } from "../table.ts";
+import { type Goal, type Row, row } from "../table.ts";
 
 /**
  * Sizes of proposals. Short proposals are measured more often, because they are more affected by other load on the
@@ -109,7 +109,6 @@ function sum(...parts: Summary[]): Summary {
     median: add("median"),
     low: add("low"),
     high: add("high"),
-    min: add("min"),
     p99: add("p99"),
   };
 }
@@ -148,26 +147,15 @@ async function openRows(subject: Subject, name: string, { size, runs, ...goals }
     ]);
     const show = summarize(shown);
     return [
-      {
-        name: `openDiff answered, ${name}`,
-        unit: "ms",
-        figure: summarize(opened),
+      row(`openDiff answered, ${name}`, "ms", opened, {
         floor: sum(summarize(refused), summarize(carried), show),
         goal: goals.open,
-      },
-      {
-        name: `a request to Neovim right after that answer, ${name}`,
-        unit: "ms",
-        figure: summarize(followed),
-        goal: { most: 1.5 },
-      },
-      {
-        name: `openDiff blocks the editor, ${name}`,
-        unit: "ms",
-        figure: summarize(blocked),
+      }),
+      row(`a request to Neovim right after that answer, ${name}`, "ms", followed, { goal: { most: 1.5 } }),
+      row(`openDiff blocks the editor, ${name}`, "ms", blocked, {
         floor: sum(summarize(carryBlock), show),
         goal: goals.openBlock,
-      },
+      }),
     ];
   });
 }
@@ -225,27 +213,27 @@ async function acceptRows(
       async () => z.number().parse(await bare.lua(READ)),
     ]);
     return [
-      {
-        name: `:GeminiAccept until the client has it, ${name}`,
-        unit: "ms",
-        figure: summarize(accepted.map(({ took }) => took)),
-        floor: sum(summarize(transferred.map(({ took }) => took)), summarize(read)),
-        goal: goals.accept,
-      },
-      {
-        name: `:GeminiAccept after a pause until the client has it, ${name}`,
-        unit: "ms",
-        figure: summarize(later.map(({ took }) => took)),
-        floor: sum(summarize(transferredLater.map(({ took }) => took)), summarize(read)),
-        goal: goals.accept,
-      },
-      {
-        name: `:GeminiAccept blocks the editor, ${name}`,
-        unit: "ms",
-        figure: summarize(accepted.map(({ blocked }) => blocked)),
-        floor: summarize(read),
-        ...(goals.acceptBlock && { goal: goals.acceptBlock }),
-      },
+      row(
+        `:GeminiAccept until the client has it, ${name}`,
+        "ms",
+        accepted.map(({ took }) => took),
+        { floor: sum(summarize(transferred.map(({ took }) => took)), summarize(read)), goal: goals.accept },
+      ),
+      row(
+        `:GeminiAccept after a pause until the client has it, ${name}`,
+        "ms",
+        later.map(({ took }) => took),
+        {
+          floor: sum(summarize(transferredLater.map(({ took }) => took)), summarize(read)),
+          goal: goals.accept,
+        },
+      ),
+      row(
+        `:GeminiAccept blocks the editor, ${name}`,
+        "ms",
+        accepted.map(({ blocked }) => blocked),
+        { floor: read, goal: goals.acceptBlock },
+      ),
     ];
   });
 }

@@ -3,9 +3,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod";
 import type { Nvim } from "../../test/support/nvim.ts";
 import { longestBlock } from "../block.ts";
-import { summarize, takeTurns } from "../stats.ts";
+import { takeTurns } from "../stats.ts";
 import { plain, type Subject, startBridge, startSubject, within } from "../subject.ts";
-import type { Row } from "../table.ts";
+import { type Row, row } from "../table.ts";
 
 const RUNS = 15;
 const SNAPSHOTS = 20;
@@ -75,13 +75,7 @@ async function eventRowsOf(subject: Subject, { name, clients, prepare }: Situati
     const rows: Row[] = [];
     for (const event of ["CursorMoved", "CursorMovedI", "BufEnter"]) {
       const [figures, floors] = await takeTurns(RUNS, [fire(nvim, event), fire(empty, event)]);
-      rows.push({
-        name: `${event}, ${name}`,
-        unit: "us",
-        figure: summarize(figures),
-        floor: summarize(floors),
-        goal: { ratio: 1.5 },
-      });
+      rows.push(row(`${event}, ${name}`, "us", figures, { floor: floors, goal: { ratio: 1.5 } }));
     }
     return rows;
   });
@@ -97,13 +91,7 @@ async function firstRow(subject: Subject): Promise<Row> {
       return z.number().parse(await of.lua(FIRST));
     };
     const [figures, floors] = await takeTurns(2 * RUNS, [first(nvim), first(empty)]);
-    return {
-      name: "first CursorMoved of a burst",
-      unit: "us",
-      figure: summarize(figures),
-      floor: summarize(floors),
-      goal: { most: 60 },
-    };
+    return row("first CursorMoved of a burst", "us", figures, { floor: floors, goal: { most: 60 } });
   });
 }
 
@@ -140,12 +128,9 @@ export async function snapshotRows(subject: Subject): Promise<Row[]> {
       }
       return taken.slice(1); // omits the first snapshot, because it contains the new buffers
     });
-    rows.push({
-      name: `longest block while a snapshot is taken, ${name}`,
-      unit: "ms",
-      figure: summarize(samples),
-      goal: { most: 0.25 },
-    });
+    rows.push(
+      row(`longest block while a snapshot is taken, ${name}`, "ms", samples, { goal: { most: 0.25 } }),
+    );
   }
   return rows;
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { root } from "../../test/support/nvim.ts";
 import { summarize, takeTurns, time } from "../stats.ts";
 import { discoveryOf, type Subject, startBridge, within } from "../subject.ts";
-import type { Row } from "../table.ts";
+import { type Row, row } from "../table.ts";
 
 const SCRIPT = join(root, "extension/hooks/hook.sh");
 
@@ -76,22 +76,10 @@ export async function hookRows(subject: Subject): Promise<Row[]> {
     const [large] = await takeTurns(20, [edit(hooks, here, 2_000_000)]);
     const floor = summarize(least);
     return [
-      {
-        name: "hooks of an edit, before and after, 1 KB",
-        unit: "ms",
-        figure: summarize(small),
-        floor,
-        goal: { more: 20 },
-      },
-      {
-        name: "the same, found by the discovery file",
-        unit: "ms",
-        figure: summarize(found),
-        floor,
-        goal: { more: 20 },
-      },
-      { name: "the same without a host", unit: "ms", figure: summarize(nobody), floor, goal: { more: 20 } },
-      { name: "hooks of an edit, before and after, 2 MB", unit: "ms", figure: summarize(large), floor },
+      row("hooks of an edit, before and after, 1 KB", "ms", small, { floor, goal: { more: 20 } }),
+      row("the same, found by the discovery file", "ms", found, { floor, goal: { more: 20 } }),
+      row("the same without a host", "ms", nobody, { floor, goal: { more: 20 } }),
+      row("hooks of an edit, before and after, 2 MB", "ms", large, { floor }),
     ];
   });
 }

@@ -6,7 +6,7 @@ import type { Nvim } from "../../test/support/nvim.ts";
 import { connectFloor } from "../floor/floor.ts";
 import { atP99, summarize, takeTurns } from "../stats.ts";
 import { ours, plain, type Subject, startBridge, startSubject, within } from "../subject.ts";
-import type { Row } from "../table.ts";
+import { type Row, row } from "../table.ts";
 
 const RUNS = 300;
 
@@ -72,14 +72,11 @@ export async function latencyRows(subject: Subject, floor: string): Promise<Row[
     ]);
     const [figure, least] = [summarize(figures.slice(20)), summarize(floors.slice(20))];
     return [
-      { name: "event to notification at the client", unit: "ms", figure, floor: least, goal: { ratio: 1.5 } },
-      {
-        name: "event to notification at the client, 99th of 100",
-        unit: "ms",
-        figure: atP99(figure),
+      row("event to notification at the client", "ms", figure, { floor: least, goal: { ratio: 1.5 } }),
+      row("event to notification at the client, 99th of 100", "ms", atP99(figure), {
         floor: atP99(least),
         goal: { ratio: 3 },
-      },
+      }),
     ];
   });
 }
@@ -97,11 +94,12 @@ export async function broadcastRows(subject: Subject): Promise<Row[]> {
     });
   }
   const one = times.get(1) ?? [];
-  return [...times].map(([count, samples]) => ({
-    name: `one context to ${count} ${count === 1 ? "client" : "clients"}, against ${count} × one`,
-    unit: "ms",
-    figure: summarize(samples),
-    floor: summarize(one.map((ms) => ms * count)),
-    goal: { ratio: 1 },
-  }));
+  return [...times].map(([count, samples]) =>
+    row(
+      `one context to ${count} ${count === 1 ? "client" : "clients"}, against ${count} × one`,
+      "ms",
+      samples,
+      { floor: one.map((ms) => ms * count), goal: { ratio: 1 } },
+    ),
+  );
 }

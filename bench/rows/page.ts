@@ -4,9 +4,8 @@
  */
 import * as z from "zod";
 import type { ShownChange } from "../../src/contract/changes.ts";
-import { summarize } from "../stats.ts";
 import { type Subject, startBridge, within } from "../subject.ts";
-import type { Row } from "../table.ts";
+import { type Row, row } from "../table.ts";
 
 const FILES = [200, 900];
 const HUNKS = 5;
@@ -102,25 +101,10 @@ export async function pageRows(subject: Subject): Promise<Row[]> {
       for (const name of names.slice(0, KEYS))
         updates.push(await measure(DECIDED, changeOf(nvim.path(name), HUNKS, 1)));
       rows.push(
-        {
-          name: `review page of ${count} files: first paint`,
-          unit: "ms",
-          figure: summarize(paints),
-          goal: { most: 50 },
-        },
-        {
-          name: `review page of ${count} files: key to the next hunk`,
-          unit: "ms",
-          figure: summarize(keys),
-          goal: { most: 5 },
-        },
-        {
-          name: `review page of ${count} files: a decision is shown`,
-          unit: "ms",
-          figure: summarize(updates),
-          goal: { most: 5 },
-        },
-        { name: `memory of ${count} changes in the editor`, unit: "KB", figure: summarize([memory]) },
+        row(`review page of ${count} files: first paint`, "ms", paints, { goal: { most: 50 } }),
+        row(`review page of ${count} files: key to the next hunk`, "ms", keys, { goal: { most: 5 } }),
+        row(`review page of ${count} files: a decision is shown`, "ms", updates, { goal: { most: 5 } }),
+        row(`memory of ${count} changes in the editor`, "KB", [memory]),
       );
     });
   return rows;

@@ -6,7 +6,7 @@ import { START_FLOOR } from "../floor/floor.ts";
 import { processorTime, residentMemory, sumBelow } from "../process.ts";
 import { summarize, takeTurns } from "../stats.ts";
 import { plain, type Running, type Subject, startBridge, startSubject, within } from "../subject.ts";
-import type { Row } from "../table.ts";
+import { type Row, row } from "../table.ts";
 import { closeDiff } from "./diffs.ts";
 
 const RUNS = 10;
@@ -59,27 +59,24 @@ async function memoryRows(subject: Subject, floor: string): Promise<Row[]> {
   ]);
   const least = summarize(floors);
   return [
-    {
-      name: "resident memory of the host, idle, 1 client",
-      unit: "MB",
-      figure: summarize(figures.map(({ idle }) => idle)),
-      floor: least,
-      goal: { ratio: 1.15 },
-    },
-    {
-      name: "resident memory of the host after 1,000 diffs",
-      unit: "MB",
-      figure: summarize(figures.map(({ whole }) => whole)),
-      floor: least,
-      goal: { ratio: 1.4 },
-    },
-    {
-      name: "the same against after 500 diffs",
-      unit: "MB",
-      figure: summarize(figures.map(({ whole }) => whole)),
-      floor: summarize(figures.map(({ half }) => half)),
-      goal: { ratio: 1.05 },
-    },
+    row(
+      "resident memory of the host, idle, 1 client",
+      "MB",
+      figures.map(({ idle }) => idle),
+      { floor: least, goal: { ratio: 1.15 } },
+    ),
+    row(
+      "resident memory of the host after 1,000 diffs",
+      "MB",
+      figures.map(({ whole }) => whole),
+      { floor: least, goal: { ratio: 1.4 } },
+    ),
+    row(
+      "the same against after 500 diffs",
+      "MB",
+      figures.map(({ whole }) => whole),
+      { floor: figures.map(({ half }) => half), goal: { ratio: 1.05 } },
+    ),
   ];
 }
 
@@ -97,7 +94,7 @@ export async function footprintRows(subject: Subject): Promise<Row[]> {
     () => within(async (scope) => footprint((await startBridge(scope, subject, OPEN)).nvim)),
   ]);
   const name = "resident memory of Neovim and its processes, 1 client";
-  return [{ name, unit: "MB", figure: summarize(figures) }];
+  return [row(name, "MB", figures)];
 }
 
 export async function growthRows(subject: Subject): Promise<Row[]> {
@@ -110,7 +107,7 @@ export async function growthRows(subject: Subject): Promise<Row[]> {
         return (await footprint(running.nvim)) - before;
       }),
   ]);
-  return [{ name: `what ${DIFFS / 2} diffs add to it`, unit: "MB", figure: summarize(figures) }];
+  return [row(`what ${DIFFS / 2} diffs add to it`, "MB", figures)];
 }
 
 /** Measures the processor time of idle hosts, all at the same time. */
@@ -135,20 +132,14 @@ async function idleRows(subject: Subject, floor: string): Promise<Row[]> {
     const used = measure().map((time, i) => time - (before[i] ?? 0));
     const part = (index: number) => summarize(used.slice(index * RUNS, (index + 1) * RUNS));
     return [
-      {
-        name: "processor time of the editor in 60 idle seconds, 1 client",
-        unit: "ms",
-        figure: part(0),
+      row("processor time of the editor in 60 idle seconds, 1 client", "ms", part(0), {
         floor: part(2),
         goal: { more: 5 },
-      },
-      {
-        name: "processor time of the host in 60 idle seconds, 1 client",
-        unit: "ms",
-        figure: part(1),
+      }),
+      row("processor time of the host in 60 idle seconds, 1 client", "ms", part(1), {
         floor: part(3),
         goal: { more: 5 },
-      },
+      }),
     ];
   });
 }

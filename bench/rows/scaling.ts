@@ -1,12 +1,10 @@
 /** Measures how costs grow with the number of clients, buffers, lines, reviews and files. */
-import { writeFileSync } from "node:fs";
 import type { Nvim } from "../../test/support/nvim.ts";
 import type { Scope } from "../../test/support/scope.ts";
 import { longestBlock } from "../block.ts";
-import { hookTo } from "../hook.ts";
 import { type Summary, summarize, time } from "../stats.ts";
-import { type Running, type Subject, startBridge, within } from "../subject.ts";
-import type { Row } from "../table.ts";
+import { agentOf, type Running, type Subject, startBridge, within } from "../subject.ts";
+import { type Row, row } from "../table.ts";
 import { BUFFERS, MOVE } from "./events.ts";
 import { withoutPause } from "./latency.ts";
 
@@ -105,16 +103,11 @@ const growths: readonly Growth[] = [
     counts: [1, 10, 100, 1_000],
     async prepare(scope, subject, count) {
       const { nvim } = await startBridge(scope, subject, OPEN);
-      const tell = hookTo(nvim);
-      const edit = async (name: string, text: string) => {
-        await tell("BeforeTool", name);
-        writeFileSync(nvim.path(name), text);
-        await tell("AfterTool", name);
-      };
-      for (let i = 0; i < count; i += 1) await edit(`${i}.txt`, "one\n");
+      const agent = agentOf(nvim);
+      for (let i = 0; i < count; i += 1) await agent.write(`${i}.txt`, "one\n");
       return {
         nvim,
-        run: (round) => edit("a.txt", `${round}\n`),
+        run: (round) => agent.write("a.txt", `${round}\n`),
         shown: (round) => nvim.waitFor(`vim.fn.getline(1) == '${round}'`, "the new text"),
       };
     },
@@ -163,13 +156,8 @@ async function rowsOf(subject: Subject, { name, of, counts, prepare }: Growth): 
     });
   const among = `${counts[0]?.toLocaleString("en")} to ${counts.at(-1)?.toLocaleString("en")} ${of}`;
   return [
-    { name: `growth of ${name}, ${among}`, unit: "", figure: fit(counts, took), goal: { most: 1 } },
-    {
-      name: `growth of its block of the editor, ${among}`,
-      unit: "",
-      figure: fit(counts, blocked),
-      goal: { most: 0.2 },
-    },
+    row(`growth of ${name}, ${among}`, "", fit(counts, took), { goal: { most: 1 } }),
+    row(`growth of its block of the editor, ${among}`, "", fit(counts, blocked), { goal: { most: 0.2 } }),
   ];
 }
 

@@ -4,8 +4,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { root } from "../../test/support/nvim.ts";
-import { summarize } from "../stats.ts";
-import type { Row } from "../table.ts";
+import { type Row, row } from "../table.ts";
 
 /** Returns the size of a file, or of all files below a folder (bytes). */
 function size(path: string): number {
@@ -32,24 +31,19 @@ function packages(): number {
     .reduce((total, [path]) => total + size(join(root, path)), 0);
 }
 
-function row(name: string, bytes: number): Row {
-  return { name, unit: "KB", figure: summarize([bytes / 1000]) };
-}
-
 export function sizeRows(): Row[] {
   const dist = join(root, "dist");
   const files = execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "utf8" }).split("\0");
   const sources = files.filter(Boolean).reduce((total, file) => total + size(join(root, file)), 0);
   const built = readdirSync(dist);
+  const cache = built
+    .filter((name) => name.endsWith(".cache"))
+    .reduce((total, name) => total + size(join(dist, name)), 0);
+  const kilobytes = (name: string, bytes: number) => row(name, "KB", [bytes / 1000]);
   return [
-    row("size of the bundle", size(join(dist, "gemini-bridge.cjs"))),
-    row(
-      "size of its code cache",
-      built
-        .filter((name) => name.endsWith(".cache"))
-        .reduce((total, name) => total + size(join(dist, name)), 0),
-    ),
-    row("size of an installation: sources, bundle and cache", sources + size(dist)),
-    row("size of the packages that the build needs", packages()),
+    kilobytes("size of the bundle", size(join(dist, "gemini-bridge.cjs"))),
+    kilobytes("size of its code cache", cache),
+    kilobytes("size of an installation: sources, bundle and cache", sources + size(dist)),
+    kilobytes("size of the packages that the build needs", packages()),
   ];
 }

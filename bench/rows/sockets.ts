@@ -5,9 +5,9 @@ import type { Nvim } from "../../test/support/nvim.ts";
 import type { Scope } from "../../test/support/scope.ts";
 import { readLocks, SocketClient } from "../../test/support/socket-client.ts";
 import { waitFor } from "../../test/support/wait.ts";
-import { summarize, takeTurns } from "../stats.ts";
+import { takeTurns } from "../stats.ts";
 import { type Subject, startBridge, within } from "../subject.ts";
-import type { Row } from "../table.ts";
+import { type Row, row } from "../table.ts";
 import { texts } from "./diffs.ts";
 import { withoutPause } from "./latency.ts";
 
@@ -74,15 +74,16 @@ async function reviewRows(subject: Subject, name: string, { size, runs }: (typeo
           () => accepted(companion),
         ),
     ]);
-    const of = (key: "opened" | "accepted") => ({
-      unit: "ms" as const,
-      figure: summarize(ours.map((each) => each[key])),
-      floor: summarize(theirs.map((each) => each[key])),
-      goal: { ratio: 1.3 },
-    });
+    const rowOf = (text: string, key: "opened" | "accepted") =>
+      row(
+        `${text}, ${name}`,
+        "ms",
+        ours.map((each) => each[key]),
+        { floor: theirs.map((each) => each[key]), goal: { ratio: 1.3 } },
+      );
     return [
-      { name: `openDiff by a WebSocket until the review is open, ${name}`, ...of("opened") },
-      { name: `:GeminiAccept until the client of a WebSocket has it, ${name}`, ...of("accepted") },
+      rowOf("openDiff by a WebSocket until the review is open", "opened"),
+      rowOf(":GeminiAccept until the client of a WebSocket has it", "accepted"),
     ];
   });
 }
@@ -143,13 +144,10 @@ async function contextRow(subject: Subject): Promise<Row> {
       () => delay(companions, [socket], move),
       () => delay(same.clients, [], moveSame),
     ]);
-    return {
-      name: "one context to four clients, one of each kind",
-      unit: "ms",
-      figure: summarize(figures.slice(20)),
-      floor: summarize(floors.slice(20)),
+    return row("one context to four clients, one of each kind", "ms", figures.slice(20), {
+      floor: floors.slice(20),
       goal: { ratio: 1.3 },
-    };
+    });
   });
 }
 

@@ -6,9 +6,9 @@ import * as z from "zod";
 import { root } from "../../test/support/nvim.ts";
 import type { Scope } from "../../test/support/scope.ts";
 import { START_FLOOR } from "../floor/floor.ts";
-import { summarize, takeTurns } from "../stats.ts";
+import { takeTurns } from "../stats.ts";
 import { ours, plain, type Subject, startSubject, within } from "../subject.ts";
-import type { Row } from "../table.ts";
+import { type Row, row } from "../table.ts";
 
 const RUNS = 15;
 
@@ -65,12 +65,12 @@ async function cacheRow(): Promise<Row> {
         Took.parse(await (await startSubject(each, subject)).lua(START, subject.start, "")),
       );
     const [without, with_] = await takeTurns(RUNS, [figure({ ...ours, init }), figure(ours)]);
-    return {
-      name: ":GeminiStart without the code cache",
-      unit: "ms",
-      figure: summarize(without.map(({ took }) => took)),
-      floor: summarize(with_.map(({ took }) => took)),
-    };
+    return row(
+      ":GeminiStart without the code cache",
+      "ms",
+      without.map(({ took }) => took),
+      { floor: with_.map(({ took }) => took) },
+    );
   });
 }
 
@@ -106,13 +106,10 @@ async function announceRow(): Promise<Row> {
     announced("", ALL),
     announced("{ clis = { qwen = false, llxprt = false } }", [ONE]),
   ]);
-  return {
-    name: ":GeminiStart until the discovery files of three CLIs",
-    unit: "ms",
-    figure: summarize(all),
-    floor: summarize(one),
+  return row(":GeminiStart until the discovery files of three CLIs", "ms", all, {
+    floor: one,
     goal: { more: 5 },
-  };
+  });
 }
 
 /**
@@ -144,7 +141,7 @@ async function answerRow(): Promise<Row> {
   const answered = () =>
     within(async (scope) => z.number().parse(await (await startSubject(scope, ours)).lua(ANSWER)));
   const [took] = await takeTurns(RUNS, [answered]);
-  return { name: ":GeminiStart until a request is answered", unit: "ms", figure: summarize(took) };
+  return row(":GeminiStart until a request is answered", "ms", took);
 }
 
 /** Measures `:GeminiStart` when `autostart = "idle"` has already started the bridge. */
@@ -163,12 +160,7 @@ async function idleRow(): Promise<Row> {
         );
     });
   const [waited] = await takeTurns(RUNS, [waits]);
-  return {
-    name: ':GeminiStart with autostart = "idle", until it runs',
-    unit: "ms",
-    figure: summarize(waited),
-    goal: { most: 5 },
-  };
+  return row(':GeminiStart with autostart = "idle", until it runs', "ms", waited, { goal: { most: 5 } });
 }
 
 export async function startRows(subject: Subject, floor: string): Promise<Row[]> {
@@ -184,19 +176,18 @@ export async function startRows(subject: Subject, floor: string): Promise<Row[]>
     );
   const [figures, floors] = await takeTurns(RUNS, [figure, attached]);
   return [
-    {
-      name: ":GeminiStart until the discovery file",
-      unit: "ms",
-      figure: summarize(figures.map(({ took }) => took)),
-      floor: summarize(floors.map(({ took }) => took)),
-      goal: { ratio: 1.15 },
-    },
-    {
-      name: ":GeminiStart blocks the editor",
-      unit: "ms",
-      figure: summarize(figures.map(({ blocked }) => blocked)),
-      goal: { most: 5 },
-    },
+    row(
+      ":GeminiStart until the discovery file",
+      "ms",
+      figures.map(({ took }) => took),
+      { floor: floors.map(({ took }) => took), goal: { ratio: 1.15 } },
+    ),
+    row(
+      ":GeminiStart blocks the editor",
+      "ms",
+      figures.map(({ blocked }) => blocked),
+      { goal: { most: 5 } },
+    ),
     ...(subject === ours ? [await answerRow(), await cacheRow(), await announceRow(), await idleRow()] : []),
   ];
 }

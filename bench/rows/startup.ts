@@ -6,7 +6,7 @@ import { nvimBinary, root } from "../../test/support/nvim.ts";
 import { makeDirs, makeEnv, removeDirs, withEnv, writeFiles } from "../../test/support/sandbox.ts";
 import { summarize, takeTurns } from "../stats.ts";
 import { ours, type Subject, within } from "../subject.ts";
-import type { Row } from "../table.ts";
+import { type Row, row } from "../table.ts";
 
 /** Number of starts. Many are needed, because two starts differ by more than the time that the plugin adds. */
 const RUNS = 200;
@@ -57,18 +57,17 @@ export async function startupRows(subject: Subject): Promise<Row[]> {
     // machine changes the time of a start more than the plugin does.
     const beyond = with_.map((took, i) => took - (without[i] ?? Number.NaN));
     const rows: Row[] = [
-      {
-        name: "start of Neovim, plugin installed",
-        unit: "ms",
-        figure: summarize(beyond.map((more) => floor.median + more)),
-        floor,
-        goal: { more: 0.2 },
-      },
+      row(
+        "start of Neovim, plugin installed",
+        "ms",
+        beyond.map((more) => floor.median + more),
+        { floor, goal: { more: 0.2 } },
+      ),
     ];
     if (isOurs) {
       rows.push(
-        { name: "setup()", unit: "ms", figure: summarize(bare), goal: { most: 1 } },
-        { name: "setup() with options", unit: "ms", figure: summarize(full), goal: { most: 1 } },
+        row("setup()", "ms", bare, { goal: { most: 1 } }),
+        row("setup() with options", "ms", full, { goal: { most: 1 } }),
       );
     }
     return rows;

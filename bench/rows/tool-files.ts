@@ -4,9 +4,9 @@
  */
 import { connectEditorClient, languageServer } from "../../test/support/editor-client.ts";
 import { longestBlock } from "../block.ts";
-import { summarize, takeTurns } from "../stats.ts";
+import { takeTurns } from "../stats.ts";
 import { discoveryOf, type Subject, startBridge, within } from "../subject.ts";
-import type { Row } from "../table.ts";
+import { type Row, row } from "../table.ts";
 import { SERVE } from "./in-process-server.ts";
 
 const TURNS = 5;
@@ -53,20 +53,11 @@ function readRows(subject: Subject): Promise<Row[]> {
       () => block(() => client.text("open_file", { path: `shown${turn++}.js` })),
     ]);
     return [
-      {
-        name: "longest block by symbols, a file of 1 MB that is not open",
-        unit: "ms",
-        figure: summarize(asked),
-        floor: summarize(edited),
+      row("longest block by symbols, a file of 1 MB that is not open", "ms", asked, {
+        floor: edited,
         goal: GOAL,
-      },
-      {
-        name: "longest block by open_file, 1 MB",
-        unit: "ms",
-        figure: summarize(shown),
-        floor: summarize(edited),
-        goal: GOAL,
-      },
+      }),
+      row("longest block by open_file, 1 MB", "ms", shown, { floor: edited, goal: GOAL }),
     ];
   });
 }
@@ -82,12 +73,9 @@ function renameRow(subject: Subject): Promise<Row> {
       const rename = { path: "main.js", line: 1, symbol: `name${i}`, new_name: `name${i + 1}` };
       turns.push(await block(() => client.text("rename", rename)));
     }
-    return {
-      name: `longest block by rename, ${PLACES} places in each of ${FILES} files`,
-      unit: "ms",
-      figure: summarize(turns),
+    return row(`longest block by rename, ${PLACES} places in each of ${FILES} files`, "ms", turns, {
       goal: { most: 5 },
-    };
+    });
   });
 }
 
@@ -103,13 +91,10 @@ function writeRow(subject: Subject): Promise<Row> {
       },
       () => block(() => client.text("format", { path: "a.txt" })),
     ]);
-    return {
-      name: "longest block by format, one edit in a file of 10 MB",
-      unit: "ms",
-      figure: summarize(formatted),
-      floor: summarize(written),
+    return row("longest block by format, one edit in a file of 10 MB", "ms", formatted, {
+      floor: written,
       goal: GOAL,
-    };
+    });
   });
 }
 

@@ -3,7 +3,7 @@ import { connectEditorClient, type EditorClient } from "../../test/support/edito
 import { longestBlock } from "../block.ts";
 import { summarize, takeTurns, time } from "../stats.ts";
 import { discoveryOf, type Subject, startBridge, within } from "../subject.ts";
-import type { Row } from "../table.ts";
+import { type Row, row } from "../table.ts";
 import { SERVE } from "./in-process-server.ts";
 
 const CALLS = 100;
@@ -68,27 +68,22 @@ export async function toolRows(subject: Subject): Promise<Row[]> {
     };
     const blocks: Row[] = [];
     for (const [name, args] of TOOLS)
-      blocks.push({
-        name: `longest block by ${name}, 10 MB and ${MANY} of all`,
-        unit: "ms",
-        figure: await block(({ call }) => call(name, args)),
-        goal: { most: GOAL_MS },
-      });
-    blocks.push({
-      name: `longest block by nvim://quickfix, ${MANY} entries`,
-      unit: "ms",
-      figure: await block(({ mcp }) => mcp.readResource({ uri: "nvim://quickfix" })),
-      goal: { most: GOAL_MS },
-    });
-    return [
-      {
-        name: "a call of a tool",
-        unit: "ms",
-        figure: summarize(calls),
-        floor: summarize(pings),
-        goal: { more: 10 },
-      },
-      ...blocks,
-    ];
+      blocks.push(
+        row(
+          `longest block by ${name}, 10 MB and ${MANY} of all`,
+          "ms",
+          await block(({ call }) => call(name, args)),
+          { goal: { most: GOAL_MS } },
+        ),
+      );
+    blocks.push(
+      row(
+        `longest block by nvim://quickfix, ${MANY} entries`,
+        "ms",
+        await block(({ mcp }) => mcp.readResource({ uri: "nvim://quickfix" })),
+        { goal: { most: GOAL_MS } },
+      ),
+    );
+    return [row("a call of a tool", "ms", calls, { floor: pings, goal: { more: 10 } }), ...blocks];
   });
 }

@@ -4,13 +4,12 @@ import { mkdirSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import * as z from "zod";
-import type { Nvim } from "../../test/support/nvim.ts";
+import type { HookedAgent } from "../../test/support/hooked-agent.ts";
 import { waitFor } from "../../test/support/wait.ts";
-import { hookTo, type TellHook } from "../hook.ts";
 import { processorTime, sumBelow } from "../process.ts";
 import { atP99, summarize, takeTurns, time } from "../stats.ts";
-import { type Subject, startBridge, within } from "../subject.ts";
-import type { Row } from "../table.ts";
+import { agentOf, type Subject, startBridge, within } from "../subject.ts";
+import { type Row, row } from "../table.ts";
 import { closeDiff } from "./diffs.ts";
 
 /** Sizes of turns: the number of edited files, and the goal for the host's processor time (ms). */
@@ -32,13 +31,13 @@ const text = (lines: number) => "a line of text\n".repeat(lines);
  * Makes an agent edit one file after the other. Each edit is a hook before the write, the write, and a hook after the
  * write.
  */
-async function edit(nvim: Nvim, hook: TellHook, files: number): Promise<void> {
-  for (let i = 0; i < files; i += 1) {
-    const name = `f${i}.txt`;
-    await hook("BeforeTool", name);
-    writeFileSync(nvim.path(name), text(101));
-    await hook("AfterTool", name);
-  }
+async function edit(agent: HookedAgent, files: number): Promise<void> {
+  for (let i = 0; i < files; i += 1) await agent.write(`f${i}.txt`, text(101));
+}
+
+/** Sends a hook that is not about an edit. */
+function notify(agent: HookedAgent): Promise<string> {
+  return agent.hook("Notification", { notification_type: "none" });
 }
 
 const COUNT = "return #require('gemini-bridge').changes()";
@@ -58,7 +57,7 @@ async function turn(subject: Subject, files: number) {
     const idle = [];
     for (let i = 0; i < 20; i += 1) idle.push(await open());
 
-    const hook = hookTo(nvim);
+    const agent = agentOf(nvim);
     const listed = () =>
       waitFor(async () => z.number().parse(await nvim.lua(COUNT)) === files || undefined, "the changes");
     const costOf = async (run: () => Promise<void>): Promise<number> => {
@@ -67,16 +66,16 @@ async function turn(subject: Subject, files: number) {
       return sumBelow(nvim.pid, processorTime) - start;
     };
     const least = await costOf(async () => {
-      for (let i = 0; i < 2 * files; i += 1) await hook("Notification", `f${i}.txt`);
+      for (let i = 0; i < 2 * files; i += 1) await notify(agent);
     });
     const cost = await costOf(async () => {
-      await edit(nvim, hook, files);
+      await edit(agent, files);
       await listed();
     });
 
     let isEditing = true;
     const opened = [];
-    const again = edit(nvim, hook, files).finally(() => {
+    const again = edit(agent, files).finally(() => {
       isEditing = false;
     });
     while (isEditing) {
@@ -95,26 +94,19 @@ async function editRows(subject: Subject): Promise<Row[]> {
     for (let run = 0; run < RUNS; run += 1) turns.push(await turn(subject, files));
     const opened = summarize(turns.flatMap((one) => one.opened));
     rows.push(
-      {
-        name: `a turn of ${files} files: processor time of the host`,
-        unit: "ms",
-        figure: summarize(turns.map(({ cost }) => cost)),
-        floor: summarize(turns.map(({ least }) => least)),
-        goal: { most },
-      },
-      {
-        name: `openDiff of another client meanwhile, ${files} files`,
-        unit: "ms",
-        figure: opened,
-        floor: summarize(turns.flatMap(({ idle }) => idle)),
+      row(
+        `a turn of ${files} files: processor time of the host`,
+        "ms",
+        turns.map(({ cost }) => cost),
+        { floor: turns.map(({ least }) => least), goal: { most } },
+      ),
+      row(`openDiff of another client meanwhile, ${files} files`, "ms", opened, {
+        floor: turns.flatMap(({ idle }) => idle),
         goal: { most: 50 },
-      },
-      {
-        name: `openDiff of another client meanwhile, ${files} files, 99th of 100`,
-        unit: "ms",
-        figure: atP99(opened),
+      }),
+      row(`openDiff of another client meanwhile, ${files} files, 99th of 100`, "ms", atP99(opened), {
         goal: { most: 50 },
-      },
+      }),
     );
   }
   return rows;
@@ -146,18 +138,18 @@ async function commandRow(subject: Subject, name: string, prepare: (path: string
   return within(async (scope) => {
     const { nvim } = await startBridge(scope, subject, { files: { "a.txt": text(1) } });
     prepare(nvim.dirs.workspace);
-    const hook = hookTo(nvim);
+    const agent = agentOf(nvim);
     const tool = { tool_name: "run_shell_command", tool_input: { command: "make" } };
     let count = 0;
     const [waits, least] = await takeTurns(COMMANDS, [
       async () => {
-        const before = await time(() => hook("BeforeTool", tool));
+        const before = await time(() => agent.hook("BeforeTool", tool));
         writeFileSync(nvim.path("a.txt"), text(++count));
-        return before + (await time(() => hook("AfterTool", tool)));
+        return before + (await time(() => agent.hook("AfterTool", tool)));
       },
-      () => time(() => hook("Notification", tool).then(() => hook("Notification", tool))),
+      () => time(() => notify(agent).then(() => notify(agent))),
     ]);
-    return { name, unit: "ms", figure: summarize(waits), floor: summarize(least) };
+    return row(name, "ms", waits, { floor: least });
   });
 }
 

@@ -6,9 +6,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod";
 import { type CompanionClient, connectClient } from "../../test/support/client.ts";
 import type { Nvim } from "../../test/support/nvim.ts";
-import { summarize, takeTurns, time } from "../stats.ts";
+import { takeTurns, time } from "../stats.ts";
 import { type Subject, startBridge, within } from "../subject.ts";
-import type { Goal, Row } from "../table.ts";
+import { type Goal, type Row, row } from "../table.ts";
 import { closeDiff, texts } from "./diffs.ts";
 
 /** Sizes of proposals. `goal` applies to all reviews except the first, which has FIRST_GOAL. */
@@ -127,14 +127,9 @@ async function drawnRows(subject: Subject): Promise<Row[]> {
         ]);
         later.push(...samples);
       });
-    rows.push({ name: `a diff is on the screen, ${name}`, unit: "ms", figure: summarize(later), goal });
+    rows.push(row(`a diff is on the screen, ${name}`, "ms", later, { goal }));
     if (size === 1_000)
-      rows.push({
-        name: `the first diff is on the screen, ${name}`,
-        unit: "ms",
-        figure: summarize(first),
-        goal: FIRST_GOAL,
-      });
+      rows.push(row(`the first diff is on the screen, ${name}`, "ms", first, { goal: FIRST_GOAL }));
   }
   return rows;
 }
@@ -148,12 +143,7 @@ async function connectRow(subject: Subject): Promise<Row> {
           time(() => Promise.all(Array.from({ length: CLIENTS }, () => connectClient(each, endpoint)))),
         ),
     ]);
-    return {
-      name: `${CLIENTS} clients connect at once`,
-      unit: "ms",
-      figure: summarize(samples),
-      goal: { most: 60 },
-    };
+    return row(`${CLIENTS} clients connect at once`, "ms", samples, { goal: { most: 60 } });
   });
 }
 

@@ -3,7 +3,7 @@ import t, { type Test } from "tap";
 import { z } from "zod";
 import { startCliInNvim } from "../support/cli.ts";
 import { connectClient, readDiscovery } from "../support/client.ts";
-import { startModel, type Turn } from "../support/model.ts";
+import { startModel, writesFile } from "../support/model.ts";
 import { startNvim } from "../support/nvim.ts";
 
 const ORIGINAL = "const greeting = 'Hello';\nconst name = 'world';\nconsole.log(greeting, name);\n";
@@ -21,14 +21,6 @@ const Proposal = z.object({ name: z.string(), filePath: z.string(), windows: z.a
 
 /** Lua that returns the lines of a file's buffer. */
 const LINES = "return vim.api.nvim_buf_get_lines(vim.fn.bufnr(...), 0, -1, true)";
-
-/** Returns turns of a model that writes a file and then says a sentence. */
-function writes(path: string, content: string, sentence: string): Turn[] {
-  return [
-    [{ functionCall: { name: "write_file", args: { file_path: path, content } } }],
-    [{ text: sentence }],
-  ];
-}
 
 t.test("Gemini CLI in a terminal receives the context, and its proposals are shown in Neovim", async (t) => {
   const nvim = await startNvim(t, { files: { "greet.js": ORIGINAL, "notes.md": "# Notes\n" } });
@@ -100,7 +92,7 @@ t.test("Gemini CLI in a terminal receives the context, and its proposals are sho
 
   await t.test("the CLI writes a proposal with the edits that the user has made in Neovim", async (t) => {
     const [win, , layout] = z.array(z.unknown()).parse(await whereabouts());
-    model.say(...writes(path, ORIGINAL.replace("Hello", "Good day"), "The greeting is new."));
+    model.say(...writesFile(path, ORIGINAL.replace("Hello", "Good day"), "The greeting is new."));
     await cli.type("Please greet more formally.");
     const { name, filePath } = await enterProposal(t);
     t.match(name, /^gemini:\/\/\d+\//);
@@ -122,7 +114,7 @@ t.test("Gemini CLI in a terminal receives the context, and its proposals are sho
   });
 
   await t.test("the answer yes in the CLI accepts the proposal with the edits made in Neovim", async (t) => {
-    model.say(...writes(path, "console.log('short');\n", "It is shorter."));
+    model.say(...writesFile(path, "console.log('short');\n", "It is shorter."));
     await cli.type("Please make it shorter.");
     await enterProposal(t);
     await nvim.input("ggO// from the proposal<Esc>");
@@ -134,7 +126,7 @@ t.test("Gemini CLI in a terminal receives the context, and its proposals are sho
 
   await t.test("a rejected proposal does not change the file", async (t) => {
     const before = onDisk();
-    model.say(...writes(path, "nonsense\n", "This is never said."));
+    model.say(...writesFile(path, "nonsense\n", "This is never said."));
     await cli.type("Please spoil it.");
     await enterProposal(t);
     await nvim.input(":GeminiReject<CR>");

@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import t from "tap";
 import { linkExtension } from "../support/extension.ts";
 import { geminiIn, startWithGemini } from "../support/gemini.ts";
+import { call } from "../support/model.ts";
 
 for (const hasHooks of [true, false])
   t.test(`no key for a proposal reaches the CLI, ${hasHooks ? "with" : "without"} hooks`, async (t) => {
@@ -25,9 +26,9 @@ for (const hasHooks of [true, false])
         `${name} in Normal mode`,
         20_000,
       );
-    const writes = ["a.txt", "b.txt"].map((name) => ({
-      functionCall: { name: "write_file", args: { file_path: nvim.path(name), content: "two\n" } },
-    }));
+    const writes = ["a.txt", "b.txt"].map((name) =>
+      call("write_file", { file_path: nvim.path(name), content: "two\n" }),
+    );
     model.say(writes, [{ text: "All done." }]);
     await cli.type("Write both.");
     await nvim.waitFor("#require('gemini-bridge').diffs() > 0", "the first proposal", 20_000);

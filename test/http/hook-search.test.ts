@@ -1,8 +1,7 @@
 /** Tests how a hook finds Neovim if the variables of its terminals are missing or outdated. */
 import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { delimiter, dirname, join } from "node:path";
 import t, { type Test } from "tap";
 import { createLog } from "../../src/base/log.ts";
@@ -11,24 +10,28 @@ import { createDiscoveryFile } from "../../src/discovery/file.ts";
 import { announcedEditors, chooseEditor } from "../../src/profiles/announced-editors.ts";
 import { GEMINI, type Profile, profilesOf } from "../../src/profiles/profiles.ts";
 import { createHooksRoute } from "../../src/turns/hook-route.ts";
-import { type HookOptions, runHook, SILENT, startTrap } from "../support/hook.ts";
+import {
+  commandsOnPath,
+  type HookOptions,
+  input,
+  runHook,
+  SILENT,
+  startTrap,
+  variables,
+} from "../support/hook.ts";
+import { listenOn } from "../support/listen.ts";
 import { makeDirectory } from "../support/sandbox.ts";
 import { startServer, TOKEN } from "../support/server.ts";
-import { announcement, temporary } from "../support/temporary.ts";
+import { announcement, setEnv, temporary } from "../support/temporary.ts";
 
 /** A process id above the maximum of Linux. */
 const DEAD = 4_194_400;
 
-let moment = 0;
-const input = (size = 1) =>
-  JSON.stringify({
-    session_id: "s",
-    cwd: "/w",
-    hook_event_name: "BeforeTool",
-    timestamp: new Date(++moment).toISOString(),
-    tool_name: "write_file",
-    tool_input: { file_path: "/a.ts", content: "x".repeat(size) },
-  });
+/** Returns the fields of a tool that writes a file. */
+const write = (size = 1) => ({
+  tool_name: "write_file",
+  tool_input: { file_path: "/a.ts", content: "x".repeat(size) },
+});
 
 /** Starts an editor with a discovery file. The editor records the events of hooks. */
 async function startEditor(t: Test, pid: number, roots: readonly string[], options: EditorOptions = {}) {
@@ -77,15 +80,11 @@ function prepare(t: Test) {
     GEMINI_CLI_IDE_PID: undefined,
   };
   const tell = (more: Record<string, string> = {}, options: HookOptions = {}) =>
-    runHook({ ...env, ...more }, input(), { cwd: workspace, ...options });
+    runHook({ ...env, ...more }, input("BeforeTool", write()), { cwd: workspace, ...options });
   return { TMPDIR, workspace, env, tell };
 }
 
 const ASKED = { ...SILENT, out: '{"decision":"ask"}' };
-const variables = (port: number, token = TOKEN) => ({
-  GEMINI_CLI_IDE_SERVER_PORT: String(port),
-  GEMINI_CLI_IDE_AUTH_TOKEN: token,
-});
 
 t.test(
   "the hook finds the editor among the CLI's ancestors in every directory, the nearest ancestor first",
@@ -193,24 +192,6 @@ t.test(
   },
 );
 
-/**
- * Starts another server on the port of an editor that has ended.
- * @returns the port
- */
-async function startThief(t: Test, serve: (socket: Socket) => void): Promise<number> {
-  const sockets: Socket[] = [];
-  const thief = createServer((socket) => {
-    sockets.push(socket.on("error", () => {}));
-    serve(socket);
-  });
-  await once(thief.listen(0, "127.0.0.1"), "listening");
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy();
-    thief.close();
-  });
-  return (thief.address() as AddressInfo).port;
-}
-
 t.test("if another server has taken the port, the hook finds the announced editor", async (t) => {
   const { workspace, env } = prepare(t);
   const announced = await startEditor(t, DEAD, [workspace]);
@@ -226,8 +207,8 @@ t.test("if another server has taken the port, the hook finds the announced edito
   let heard = 0;
   for (const [name, serve] of answers)
     for (const size of [1, 200_000, 2_000_000]) {
-      const stolen = variables(await startThief(t, serve), "old");
-      const said = await runHook({ ...env, ...stolen }, input(size), { cwd: workspace });
+      const stolen = variables(await listenOn(t, createServer(serve)), "old");
+      const said = await runHook({ ...env, ...stolen }, input("BeforeTool", write(size)), { cwd: workspace });
       t.same(said, ASKED, `${name}, ${size}`);
       t.equal(announced.heard.length, ++heard, `${name}, ${size}`);
     }
@@ -235,7 +216,10 @@ t.test("if another server has taken the port, the hook finds the announced edito
 
 t.test("if an editor hangs, the hook reports to no other editor", async (t) => {
   const { workspace, tell } = prepare(t);
-  const port = await startThief(t, (socket) => void socket.resume());
+  const port = await listenOn(
+    t,
+    createServer((socket) => void socket.resume()),
+  );
   createDiscoveryFile(GEMINI, announcement(DEAD + 1, port)).write([workspace]);
   const other = await startEditor(t, DEAD, [workspace]);
   t.same(await tell(variables(port)), SILENT, "by its variables");
@@ -247,17 +231,15 @@ t.test("a long event arrives only once, with and without curl", async (t) => {
   const { workspace, env } = prepare(t);
   const editor = await startEditor(t, DEAD, [workspace]);
   const stranger = await startEditor(t, DEAD + 1, ["/nowhere"]);
-  const few = temporary(t);
-  for (const name of ["bash", "cat"])
-    symlinkSync(
-      execFileSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" }).trim(),
-      join(few, name),
-    );
+  const few = commandsOnPath(t, "bash", "cat");
   let heard = 0;
   for (const PATH of [process.env["PATH"], few])
     for (const lost of [{}, variables(1), variables(stranger.port, "old")])
       for (const size of [200_000, 2_000_000]) {
-        t.same(await runHook({ ...env, PATH, ...lost }, input(size), { cwd: workspace }), ASKED);
+        t.same(
+          await runHook({ ...env, PATH, ...lost }, input("BeforeTool", write(size)), { cwd: workspace }),
+          ASKED,
+        );
         t.match(editor.heard.at(-1), { tool: { filePath: "/a.ts" } });
         t.equal(editor.heard.length, ++heard, `${PATH} ${JSON.stringify(lost)} ${size}`);
       }
@@ -267,19 +249,14 @@ t.test("a long event arrives only once, with and without curl", async (t) => {
 t.test("Qwen Code's hooks find the newest lock of the directory", async (t) => {
   const { workspace, env } = prepare(t);
   const QWEN_HOME = join(makeDirectory(t), "qwen");
-  const before = process.env["QWEN_HOME"];
-  process.env["QWEN_HOME"] = QWEN_HOME;
-  t.teardown(() => {
-    if (before === undefined) delete process.env["QWEN_HOME"];
-    else process.env["QWEN_HOME"] = before;
-  });
+  setEnv(t, { QWEN_HOME });
   const profile = profilesOf().find(({ name }) => name === "qwen");
   if (!profile) throw new Error("no profile");
   const old = await startEditor(t, DEAD, [workspace], { profile });
   const fresh = await startEditor(t, DEAD, [workspace], { profile });
   await startEditor(t, DEAD, ["/nowhere"], { profile });
   utimesSync(old.path, 1, 1);
-  const body = JSON.stringify({ ...JSON.parse(input()), hook_event_name: "PreToolUse" });
+  const body = input("PreToolUse", write());
   for (const home of [QWEN_HOME, "~/qwen"]) {
     const own = { ...env, QWEN_HOME: home, HOME: dirname(QWEN_HOME), QWEN_CODE_IDE_SERVER_PORT: "1" };
     await runHook(own, body, { cwd: workspace, cli: "qwen" });

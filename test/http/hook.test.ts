@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -7,10 +7,11 @@ import { createLog } from "../../src/base/log.ts";
 import type { AgentEvent } from "../../src/contract/hooks.ts";
 import { geminiHooks, quoted, qwenHooks } from "../../src/profiles/hooks.ts";
 import { type AgentListener, createHooksRoute } from "../../src/turns/hook-route.ts";
-import { runHook as run, SCRIPT, SILENT } from "../support/hook.ts";
+import { commandsOnPath, input, runHook as run, SCRIPT, SILENT, variables } from "../support/hook.ts";
+import { listenOn } from "../support/listen.ts";
 import { root } from "../support/nvim.ts";
+import { makeDirectory } from "../support/sandbox.ts";
 import { ask, startServer, TOKEN } from "../support/server.ts";
-import { temporary } from "../support/temporary.ts";
 import { waitFor } from "../support/wait.ts";
 
 const tool = (name: string, tool_input: object) => ({ tool_name: name, tool_input });
@@ -18,17 +19,6 @@ const WRITE = tool("write_file", { file_path: "/a.ts", content: "ü\\ '\"\n" });
 
 /** A prompt with characters that shells and `printf` interpret. */
 const PROMPT = "grüße $(exit 1) `exit 1` \"$HOME\" '%s' \\n\n";
-
-let moment = 0;
-/** Returns the input of a hook. Each input has a different time. */
-const input = (hook_event_name: string, fields: object = {}) =>
-  JSON.stringify({
-    session_id: "s",
-    cwd: "/w",
-    hook_event_name,
-    timestamp: new Date(++moment).toISOString(),
-    ...fields,
-  });
 
 interface Behaviour {
   listener?: AgentListener;
@@ -46,22 +36,6 @@ async function start(t: Test, behaviour: Behaviour = {}) {
   const { port } = await startServer(t, { routes: [route], ...(bodyLimit && { bodyLimit }) });
   return { port, events };
 }
-
-/** Creates a directory for PATH that contains only the given commands. */
-function commands(t: Test, ...names: string[]) {
-  const directory = temporary(t);
-  for (const name of names)
-    symlinkSync(
-      execFileSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" }).trim(),
-      join(directory, name),
-    );
-  return { directory, env: { PATH: directory } };
-}
-
-const variables = (port: number, token = TOKEN) => ({
-  GEMINI_CLI_IDE_SERVER_PORT: String(port),
-  GEMINI_CLI_IDE_AUTH_TOKEN: token,
-});
 
 t.test("the host notices a CLI that stopped waiting while the host was blocked", async (t) => {
   const late: boolean[] = [];
@@ -118,8 +92,8 @@ t.test(
 
 t.test("the hook sends long events, with and without curl", async (t) => {
   const { port, events } = await start(t, { asks: async () => true });
-  const { env: few } = commands(t, "bash", "cat", "dd");
-  const home = commands(t).directory;
+  const few = { PATH: commandsOnPath(t, "bash", "cat", "dd") };
+  const home = makeDirectory(t);
   writeFileSync(join(home, ".curlrc"), `verbose\noutput = "${join(home, "output")}"\n`);
   const env = { ...variables(port), HOME: home, http_proxy: "http://127.0.0.1:1" };
   for (const [what, more] of [["curl", {}] as const, ["none", few] as const])
@@ -166,14 +140,12 @@ t.test("the hook prints nothing, even after a failure", async (t) => {
     "the same event twice is one",
   );
 
-  const deaf = createServer(() => {}).listen(0, "127.0.0.1");
-  t.teardown(() => deaf.close());
-  await new Promise((resolve) => deaf.once("listening", resolve));
-  const address = deaf.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
+  const deaf = await listenOn(
+    t,
+    createServer((socket) => void socket.pause()),
+  );
   const large = input("AfterTool", tool("write_file", { file_path: "/b", content: "x".repeat(8_000_000) }));
-  deaf.on("connection", (socket) => void socket.pause());
-  t.same(await run(variables(address.port), large), SILENT, "a host that hangs");
+  t.same(await run(variables(deaf), large), SILENT, "a host that hangs");
 });
 
 t.test("the token never appears in the list of processes", async (t) => {

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { type Cli, startCliInNvim } from "../support/cli.ts";
 import { linkExtension } from "../support/extension.ts";
 import { geminiIn, startWithGemini } from "../support/gemini.ts";
-import { type Model, startModel } from "../support/model.ts";
+import { call, type Model, startModel } from "../support/model.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
 
 const FILES = { "a.txt": "one\n", "c.txt": "one\n", "crlf.txt": "one\r\ntwo\r\n" };
@@ -58,7 +58,7 @@ async function start(t: Test, args: string): Promise<{ nvim: Nvim; model: Model;
 }
 
 const write = (nvim: Nvim, content: string) => [
-  { functionCall: { name: "write_file", args: { file_path: nvim.path("a.txt"), content } } },
+  call("write_file", { file_path: nvim.path("a.txt"), content }),
 ];
 const shown = (nvim: Nvim, cli: Cli) =>
   nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(..., 0, -1, false), '\\n')", cli.place.buf);
@@ -95,15 +95,14 @@ t.test("hooks report the turns of the real CLI in YOLO mode", async (t) => {
 
   await t.test("with the gate on, each edit of an answer opens its own review", async (t) => {
     const read = (name: string) => readFileSync(nvim.path(name), "utf8");
-    const call = (name: string, file: string, args: object) => ({
-      functionCall: { name, args: { file_path: nvim.path(file), ...args } },
-    });
+    const use = (name: string, file: string, args: object) =>
+      call(name, { file_path: nvim.path(file), ...args });
     const replace = (file: string, old_string: string, new_string: string) =>
-      call("replace", file, { instruction: "Do it.", old_string, new_string });
+      use("replace", file, { instruction: "Do it.", old_string, new_string });
     model.say(
       [
         replace("crlf.txt", "one", "1"),
-        call("write_file", "c.txt", { content: "1\n" }),
+        use("write_file", "c.txt", { content: "1\n" }),
         replace("crlf.txt", "two", "2"),
       ],
       [{ text: "All is done." }],
@@ -143,8 +142,7 @@ t.test("hooks report the turns of the real CLI in YOLO mode", async (t) => {
   });
 
   await t.test("with the gate on, a shell command does not open a review", async (t) => {
-    const command = { name: "run_shell_command", args: { command: "echo done > b.txt" } };
-    model.say([{ functionCall: command }], [{ text: "It is run." }]);
+    model.say([call("run_shell_command", { command: "echo done > b.txt" })], [{ text: "It is run." }]);
     await cli.type("Run it.");
     await cli.waitForScreen(/It is run\./);
     t.equal(readFileSync(nvim.path("b.txt"), "utf8"), "done\n");
@@ -193,9 +191,7 @@ t.test("Esc in the terminal of :Gemini ends the turn", async (t) => {
   });
 
   await t.test("Esc ends the turn while a tool runs", async (t) => {
-    model.say([
-      { functionCall: { name: "run_shell_command", args: { command: "echo theirs > made.txt; sleep 60" } } },
-    ]);
+    model.say([call("run_shell_command", { command: "echo theirs > made.txt; sleep 60" })]);
     await cli.type("Wait a minute.");
     await cli.waitForScreen(/Allow execution/);
     await cli.press("\r");
@@ -211,7 +207,7 @@ t.test("Esc in the terminal of :Gemini ends the turn", async (t) => {
   });
 
   await t.test("a turn of many steps is reported only once", async (t) => {
-    const read = { functionCall: { name: "read_file", args: { file_path: nvim.path("a.txt") } } };
+    const read = call("read_file", { file_path: nvim.path("a.txt") });
     model.say([read], [read], [{ text: "And" }, read], [{ text: "It is one." }]);
     await cli.type("Read.");
     await cli.waitForScreen(/It is one\./);

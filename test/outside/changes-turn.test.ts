@@ -7,7 +7,7 @@ import t, { type Test } from "tap";
 import { z } from "zod";
 import { linkExtension } from "../support/extension.ts";
 import { geminiIn } from "../support/gemini.ts";
-import type { Turn } from "../support/model.ts";
+import { call, type Turn } from "../support/model.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
 import { startWithQwen } from "../support/qwen.ts";
 
@@ -60,21 +60,16 @@ for (const { cli, args, replace, extra, shell } of CLIS)
     linkExtension(nvim.dirs.home);
     const edits = (name: string): Turn => {
       const file_path = nvim.path(name);
-      const call = (old_string: string, new_string: string) => ({
-        functionCall: { name: replace, args: { file_path, ...extra, old_string, new_string } },
-      });
-      const top = call("second", "zweite");
-      return isTwofold(name) ? [top, call("last line", "letzte Zeile")] : [top];
+      const edit = (old_string: string, new_string: string) =>
+        call(replace, { file_path, ...extra, old_string, new_string });
+      const top = edit("second", "zweite");
+      return isTwofold(name) ? [top, edit("last line", "letzte Zeile")] : [top];
     };
-    const read: Turn = EDITED.map((name) => ({
-      functionCall: { name: "read_file", args: { file_path: nvim.path(name) } },
-    }));
-    const writes: Turn = NEW.map((name) => ({
-      functionCall: { name: "write_file", args: { file_path: nvim.path(name), content: `${name}\n` } },
-    }));
-    const command: Turn = [
-      { functionCall: { name: "run_shell_command", args: { command: COMMAND, ...shell } } },
-    ];
+    const read: Turn = EDITED.map((name) => call("read_file", { file_path: nvim.path(name) }));
+    const writes: Turn = NEW.map((name) =>
+      call("write_file", { file_path: nvim.path(name), content: `${name}\n` }),
+    );
+    const command: Turn = [call("run_shell_command", { command: COMMAND, ...shell })];
     (cli === "qwen" ? model : gemini).say(read, ...EDITED.map(edits), writes, command, [
       { text: "All 60 done." },
     ]);

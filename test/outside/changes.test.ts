@@ -5,7 +5,7 @@ import t, { type Test } from "tap";
 import { z } from "zod";
 import { startCliInNvim } from "../support/cli.ts";
 import { linkExtension } from "../support/extension.ts";
-import { startModel, type Turn } from "../support/model.ts";
+import { call, startModel, type Turn } from "../support/model.ts";
 import { startNvim } from "../support/nvim.ts";
 
 const FILES = {
@@ -31,15 +31,10 @@ async function start(t: Test, args: string) {
   const cli = await startCliInNvim(t, nvim, { model, args });
   await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the CLI to connect", 20_000);
   const write = (name: string, content: string): Turn => [
-    { functionCall: { name: "write_file", args: { file_path: nvim.path(name), content } } },
+    call("write_file", { file_path: nvim.path(name), content }),
   ];
   const replace = (name: string, old_string: string, new_string: string): Turn => [
-    {
-      functionCall: {
-        name: "replace",
-        args: { file_path: nvim.path(name), instruction: "Do it.", old_string, new_string },
-      },
-    },
+    call("replace", { file_path: nvim.path(name), instruction: "Do it.", old_string, new_string }),
   ];
   const changes = async () => {
     const found = await nvim.lua("return require('gemini-bridge').changes()");
@@ -61,7 +56,7 @@ t.test("many edits of a turn in YOLO mode are listed and undone", async (t) => {
     replace("latin1.txt", "na", "NA"),
     replace("long.txt", "last\n", "the last\n"),
     write("new.txt", "new\n"),
-    [{ functionCall: { name: "run_shell_command", args: { command: "rm gone.txt" } } }],
+    [call("run_shell_command", { command: "rm gone.txt" })],
     [{ text: "All is done." }],
   );
   await cli.type("Change everything.");

@@ -6,7 +6,7 @@ import { startWithClaude } from "../support/claude.ts";
 import { PROPOSAL } from "../support/claude-bridge.ts";
 import { SETTINGS } from "../support/cli.ts";
 import { geminiEnv, geminiIn } from "../support/gemini.ts";
-import { startModel, type Turn } from "../support/model.ts";
+import { call, startModel, type Turn, writesFile } from "../support/model.ts";
 
 const CLIS = "vim.tbl_map(function(client) return client.cli end, require('gemini-bridge').status().clients)";
 
@@ -33,8 +33,8 @@ t.test("Claude Code and Gemini CLI work in one Neovim", async (t: Test) => {
       20_000,
     );
   const edits = (old_string: string, new_string: string): Turn[] => [
-    [{ functionCall: { name: "Read", args: { file_path: path } } }],
-    [{ functionCall: { name: "Edit", args: { file_path: path, old_string, new_string } } }],
+    [call("Read", { file_path: path })],
+    [call("Edit", { file_path: path, old_string, new_string })],
   ];
 
   await nvim.command("edit a.txt");
@@ -63,10 +63,7 @@ t.test("Claude Code and Gemini CLI work in one Neovim", async (t: Test) => {
     await nvim.command("GeminiSend! --text Change it.");
     await diffs(1);
     const other = nvim.path("b.txt");
-    gemini.say(
-      [{ functionCall: { name: "write_file", args: { file_path: other, content: "B\n" } } }],
-      [{ text: "Gemini is done." }],
-    );
+    gemini.say(...writesFile(other, "B\n", "Gemini is done."));
     await nvim.command("Gemini name=gemini");
     await nvim.command("GeminiSend! --text You, too.");
     await diffs(2);
@@ -105,8 +102,8 @@ t.test("Claude Code and Gemini CLI work in one Neovim", async (t: Test) => {
     await nvim.command("GeminiGate on");
     const content = "by -p\n";
     model.say(
-      [{ functionCall: { name: "Read", args: { file_path: path } } }],
-      [{ functionCall: { name: "Write", args: { file_path: path, content } } }],
+      [call("Read", { file_path: path })],
+      [call("Write", { file_path: path, content })],
       [{ text: "It is written." }],
     );
     await nvim.command("Gemini! cli=claude name=printer --permission-mode acceptEdits -p Write.");

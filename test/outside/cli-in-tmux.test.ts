@@ -9,6 +9,7 @@ import t, { type Test } from "tap";
 import { RunningBridge } from "../support/bridge.ts";
 import { linkExtension } from "../support/extension.ts";
 import { geminiEnv, startWithGemini } from "../support/gemini.ts";
+import { listenOn } from "../support/listen.ts";
 import type { Model } from "../support/model.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
 import { enterTmux, startTmux, type Tmux } from "../support/tmux.ts";
@@ -133,9 +134,8 @@ t.test(
     const thief = createServer((socket) => {
       last = performance.now();
       socket.destroy();
-    }).listen(port, "127.0.0.1");
-    t.teardown(() => thief.close());
-    await waitFor(() => thief.listening, "the port to be taken");
+    });
+    await listenOn(t, thief, port);
     await nvim.command("GeminiStart");
     await bridge.is("running");
     t.not(bridge.file().port, port);

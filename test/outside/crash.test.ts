@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";
 import { startCliInNvim } from "../support/cli.ts";
-import { startModel } from "../support/model.ts";
+import { startModel, writesFile } from "../support/model.ts";
 import { waitFor } from "../support/wait.ts";
 
 t.test("the real CLI gets a decision that the user made while no host ran", async (t) => {
@@ -16,10 +16,7 @@ t.test("the real CLI gets a decision that the user made while no host ran", asyn
     "the CLI to connect",
     15_000,
   );
-  model.say(
-    [{ functionCall: { name: "write_file", args: { file_path: path, content: "Good day\n" } } }],
-    [{ text: "The greeting is new." }],
-  );
+  model.say(...writesFile(path, "Good day\n", "The greeting is new."));
   await cli.type("Please greet more formally.");
   await cli.waitForScreen(/Apply this change\?/);
   // The review is shown before the CLI gets its answer, and the CLI reads its event stream only after the answer. This

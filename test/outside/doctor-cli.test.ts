@@ -4,7 +4,7 @@ import t, { type Test } from "tap";
 import { z } from "zod";
 import { type Cli, type CliOptions, startCliInNvim } from "../support/cli.ts";
 import { examine, isRunning, runDoctor } from "../support/doctor.ts";
-import { startModel } from "../support/model.ts";
+import { startModel, writesFile } from "../support/model.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
 
 /** Lua that counts the reviews that open from now on. */
@@ -29,10 +29,7 @@ async function connect(t: Test, nvim: Nvim, options: CliOptions): Promise<{ cli:
   return { cli, pid };
 }
 
-const writing = (path: string, content: string) => [
-  [{ functionCall: { name: "write_file", args: { file_path: path, content } } }],
-  [{ text: "It is written." }],
-];
+const writing = (path: string, content: string) => writesFile(path, content, "It is written.");
 
 t.test(
   "the doctor reports a CLI that asks before edits as connected, and the CLI opens reviews",

@@ -4,6 +4,7 @@ import { delimiter, dirname, join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
 import { geminiIn, startWithGemini } from "../support/gemini.ts";
+import { call } from "../support/model.ts";
 import { type Nvim, root, startNvim } from "../support/nvim.ts";
 import { writeFiles } from "../support/sandbox.ts";
 
@@ -71,9 +72,8 @@ async function startAnother(nvim: Nvim) {
   await nvim.waitFor("#require('gemini-bridge.terminal.terminals').list() == 2", "the second CLI", 10_000);
 }
 
-const write = (nvim: Nvim, name: string, content: string) => ({
-  functionCall: { name: "write_file", args: { file_path: nvim.path(name), content } },
-});
+const write = (nvim: Nvim, name: string, content: string) =>
+  call("write_file", { file_path: nvim.path(name), content });
 
 t.test("after the answer Install, edits are tracked, undone and gated in the same session", async (t) => {
   const { nvim, model } = await start(t, "");

@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
 import { geminiIn } from "../support/gemini.ts";
-import type { Turn } from "../support/model.ts";
+import { call, type Turn, writesFile } from "../support/model.ts";
 import { type Nvim, root } from "../support/nvim.ts";
 import { startWithQwen } from "../support/qwen.ts";
 
@@ -63,9 +63,8 @@ t.test("Qwen Code and Gemini CLI work in one Neovim", async (t) => {
   /** Adds a line to the proposal, as a user would. */
   const edit = () => nvim.lua(`vim.api.nvim_buf_set_lines(${PROPOSAL}, -1, -1, true, { "// mine" })`);
   const writes = (content: string): Turn[] => [
-    [{ functionCall: { name: "read_file", args: { file_path: path } } }],
-    [{ functionCall: { name: "write_file", args: { file_path: path, content } } }],
-    [{ text: `It is ${content.split("(", 1)[0]}.` }],
+    [call("read_file", { file_path: path })],
+    ...writesFile(path, content, `It is ${content.split("(", 1)[0]}.`),
   ];
 
   await nvim.command("edit greet.js");
@@ -135,10 +134,7 @@ t.test("Qwen Code and Gemini CLI work in one Neovim", async (t) => {
   await t.test("Qwen Code and Gemini CLI get only the decisions on their own proposals", async (t) => {
     model.say(...writes("fourth();\n"));
     const other = nvim.path("b.js");
-    gemini.say(
-      [{ functionCall: { name: "write_file", args: { file_path: other, content: "2;\n" } } }],
-      [{ text: "Gemini is done." }],
-    );
+    gemini.say(...writesFile(other, "2;\n", "Gemini is done."));
     await nvim.command("GeminiSend! And now?");
     await diffs(1);
     await nvim.command("Gemini name=gemini");
@@ -191,11 +187,11 @@ t.test("changes of Qwen Code in auto mode are listed", async (t) => {
     init: EVENTS,
   });
   const read = (name: string) => readFileSync(nvim.path(name));
-  const call = (name: string, file: string, args: object = {}): Turn => [
-    { functionCall: { name, args: { file_path: nvim.path(file), ...args } } },
+  const use = (name: string, file: string, args: object = {}): Turn => [
+    call(name, { file_path: nvim.path(file), ...args }),
   ];
   const edit = (file: string, old_string: string, new_string: string) =>
-    call("edit", file, { old_string, new_string });
+    use("edit", file, { old_string, new_string });
   const changes = async () =>
     Changes.parse(await nvim.lua("return require('gemini-bridge').changes()")).map(
       ({ path, status, hunks, cli }) => `${cli} ${basename(path)} ${status} ${hunks}`,
@@ -211,10 +207,7 @@ t.test("changes of Qwen Code in auto mode are listed", async (t) => {
   const cli = await geminiIn(nvim);
 
   await t.test("a tool of Neovim answers Qwen Code with unsaved text", async (t) => {
-    model.say(
-      [{ functionCall: { name: "mcp__neovim__read_buffer", args: { path: "notes.md" } } }],
-      [{ text: "I have read it." }],
-    );
+    model.say([call("mcp__neovim__read_buffer", { path: "notes.md" })], [{ text: "I have read it." }]);
     await nvim.command("GeminiSend! --text Read it.");
     // In this mode, no model judges tools, so the CLI asks the user about this tool.
     await cli.waitForScreen(/Allow execution of MCP tool/, 30_000);
@@ -227,19 +220,15 @@ t.test("changes of Qwen Code in auto mode are listed", async (t) => {
 
   await t.test("changes of Qwen Code are found by its hooks, and undone byte for byte", async (t) => {
     model.say(
-      call("read_file", "crlf.txt"),
+      use("read_file", "crlf.txt"),
       edit("crlf.txt", "two", "zwei"),
       edit("crlf.txt", "five", "fünf"),
-      call("read_file", "bom.txt"),
-      call("write_file", "bom.txt", { content: "one\ntwo\nthree\n" }),
-      call("read_file", "long.txt"),
+      use("read_file", "bom.txt"),
+      use("write_file", "bom.txt", { content: "one\ntwo\nthree\n" }),
+      use("read_file", "long.txt"),
       edit("long.txt", "last\n", "the last\n"),
-      call("write_file", "new.txt", { content: "new\n" }),
-      [
-        {
-          functionCall: { name: "run_shell_command", args: { command: "rm gone.txt", is_background: false } },
-        },
-      ],
+      use("write_file", "new.txt", { content: "new\n" }),
+      [call("run_shell_command", { command: "rm gone.txt", is_background: false })],
       [{ text: "All is done." }],
     );
     await nvim.command("GeminiSend! Change everything.");
@@ -280,7 +269,7 @@ t.test("changes of Qwen Code in auto mode are listed", async (t) => {
   await t.test("without a host, Qwen Code shows no error", async (t) => {
     await nvim.command("GeminiStop");
     await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the bridge to stop");
-    model.say(call("read_file", "bom.txt"), call("write_file", "bom.txt", { content: "gone\n" }), [
+    model.say(use("read_file", "bom.txt"), use("write_file", "bom.txt", { content: "gone\n" }), [
       { text: "Nobody saw it." },
     ]);
     await nvim.lua("vim.fn.chansend(..., 'Once more.')", cli.place.job);

@@ -5,6 +5,7 @@ import { workspacePaths } from "../../src/discovery/workspace.ts";
 import { createCompanion } from "../../src/host.ts";
 import { RunningBridge } from "../support/bridge.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
+import { setEnv } from "../support/temporary.ts";
 import { waitFor } from "../support/wait.ts";
 
 /**
@@ -13,12 +14,7 @@ import { waitFor } from "../support/wait.ts";
  */
 async function attach(t: Test, when = "") {
   const nvim = await startNvim(t);
-  const before = process.env["TMPDIR"];
-  process.env["TMPDIR"] = nvim.dirs.tmp;
-  t.teardown(() => {
-    if (before === undefined) delete process.env["TMPDIR"];
-    else process.env["TMPDIR"] = before;
-  });
+  setEnv(t, { TMPDIR: nvim.dirs.tmp });
   const held: (() => void)[] = [];
   const client = nvim.nvim;
   const companion = createCompanion({

@@ -1,7 +1,7 @@
 import t, { type Test } from "tap";
 import { linkExtension } from "../support/extension.ts";
 import { geminiIn, startWithGemini } from "../support/gemini.ts";
-import type { Turn } from "../support/model.ts";
+import { type Turn, writesFile } from "../support/model.ts";
 
 const ORIGINAL = "const greeting = 'Hello';\n";
 
@@ -11,10 +11,7 @@ const says = (count: number, name: string): Turn => [
 ];
 
 /** Returns turns of the model that change greet.js and print a sentence. */
-const writes = (path: string, sentence: string): Turn[] => [
-  [{ functionCall: { name: "write_file", args: { file_path: path, content: `// new\n${ORIGINAL}` } } }],
-  [{ text: sentence }],
-];
+const writes = (path: string, sentence: string) => writesFile(path, `// new\n${ORIGINAL}`, sentence);
 
 /** Starts a Neovim with a terminal UI, greet.js, and the real CLI in a terminal. */
 async function start(t: Test) {

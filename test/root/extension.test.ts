@@ -5,6 +5,7 @@ import { join } from "node:path";
 import t from "tap";
 import { z } from "zod";
 import { geminiIn, startWithGemini } from "../support/gemini.ts";
+import { writesFile } from "../support/model.ts";
 import type { Nvim } from "../support/nvim.ts";
 
 const TURNS = `
@@ -28,14 +29,7 @@ async function edit(nvim: Nvim, model: Awaited<ReturnType<typeof start>>["model"
   const cli = await geminiIn(nvim);
   await cli.waitForScreen(/YOLO/, 40_000);
   await nvim.waitFor("(require('gemini-bridge').status().clients[1] or {}).hooks", "a hook", 30_000);
-  model.say(
-    [
-      {
-        functionCall: { name: "write_file", args: { file_path: nvim.path("a.txt"), content: "two\n" } },
-      },
-    ],
-    [{ text: "All is done." }],
-  );
+  model.say(...writesFile(nvim.path("a.txt"), "two\n", "All is done."));
   await cli.type("Write.");
   await cli.waitForScreen(/All is done\./, 20_000);
   await nvim.waitFor("#require('gemini-bridge').changes() == 1", "the change");
@@ -64,14 +58,7 @@ t.test("with hooks of settings and extension, a turn starts once and an edit is 
   t.match(turn, { prompt: "Write.", entries: [{ kind: "written" }] });
 
   await nvim.command("GeminiGate on");
-  model.say(
-    [
-      {
-        functionCall: { name: "write_file", args: { file_path: nvim.path("a.txt"), content: "three\n" } },
-      },
-    ],
-    [{ text: "Twice done." }],
-  );
+  model.say(...writesFile(nvim.path("a.txt"), "three\n", "Twice done."));
   await cli.type("Write again.");
   await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review", 20_000);
   await nvim.command("GeminiAccept");

@@ -2,10 +2,10 @@
  * Runs two clients, a constantly moving cursor, and one diff per second, for MINUTES. Prints the resources of the
  * editor and the host, and fails if one of these resources grows.
  */
-import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import t from "tap";
+import { residentMemory } from "../../bench/process.ts";
 import { startBridge } from "../support/bridge.ts";
 
 const MINUTES = Number(process.env["MINUTES"] ?? 3);
@@ -26,11 +26,6 @@ const ALLOWED = {
   autocommands: { part: 0, fixed: 0 },
 };
 type Figure = keyof typeof ALLOWED;
-
-/** Returns the resident memory (MB). */
-function resident(pid: number): number {
-  return Number(execFileSync("ps", ["-o", "rss=", "-p", String(pid)], { encoding: "utf8" })) / 1024;
-}
 
 /** Returns the number of open file descriptors, from the list in /proc. */
 function handles(pid: number): number {
@@ -56,8 +51,8 @@ t.test(
     const end = performance.now() + MINUTES * 60_000;
 
     const measure = async (): Promise<Record<Figure, number>> => ({
-      "host MB": resident(host),
-      "editor MB": resident(nvim.pid),
+      "host MB": residentMemory(host),
+      "editor MB": residentMemory(nvim.pid),
       handles: handles(host),
       windows: Number(await nvim.lua("return #vim.api.nvim_list_wins()")),
       buffers: Number(await nvim.lua("return #vim.api.nvim_list_bufs()")),

@@ -1,6 +1,7 @@
 /** Runs the host's part for changes on real files, without Neovim. */
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Test } from "tap";
 import { createLog } from "../../src/base/log.ts";
 import { type Changes, createChanges } from "../../src/changes/changes.ts";
 import type { History } from "../../src/changes/history.ts";
@@ -101,12 +102,26 @@ export class ChangesHost {
     return this.changes.listener({ agent, at: Date.now(), ...event } as AgentEvent, begun);
   }
 
+  /** Returns the tool with which an agent edits a file. */
+  editOf(name: string) {
+    return { kind: "edit", name: "write_file", filePath: this.path(name) } as const;
+  }
+
+  /** Sends the hook event before an edit. */
+  starts(name: string, agent?: Agent, begun?: AbortSignal): Promise<void> {
+    return this.tell({ kind: "tool_starting", tool: this.editOf(name) }, agent, begun);
+  }
+
+  /** Sends the hook event after an edit. */
+  ended(name: string, agent?: Agent): Promise<void> {
+    return this.tell({ kind: "tool_ended", tool: this.editOf(name), failed: false }, agent);
+  }
+
   /** Edits a file with a tool of the agent. Without `bytes`, the tool deletes the file. */
   async edit(name: string, bytes: string | Buffer | undefined): Promise<void> {
-    const tool = { kind: "edit", name: "write_file", filePath: this.path(name) };
-    await this.tell({ kind: "tool_starting", tool });
+    await this.starts(name);
     this.write(name, bytes);
-    await this.tell({ kind: "tool_ended", tool, failed: false });
+    await this.ended(name);
   }
 
   /** Writes a file without a hook. Without `bytes`, deletes the file. */
@@ -144,6 +159,12 @@ export class ChangesHost {
   async undo(name: string, hunks?: number[]): Promise<void> {
     await this.changes.handlers.changes_undo({ files: [{ path: this.path(name), hunks }], unsaved: [] });
     await this.settle();
+  }
+
+  /** Undoes all changes of a file. Checks that the file then contains `text`. */
+  async undoesTo(t: Test, name: string, text: string, message = name): Promise<void> {
+    await this.undo(name);
+    t.equal(String(this.read(name)), text, message);
   }
 
   async keep(name: string, hunks?: number[]): Promise<void> {

@@ -1,12 +1,15 @@
 /** Runs the hook script as a CLI does. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFileSync, spawn } from "node:child_process";
+import { symlinkSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { geminiHooks, quoted, qwenHooks } from "../../src/profiles/hooks.ts";
+import { listenOn } from "./listen.ts";
 import { root } from "./nvim.ts";
+import { makeDirectory } from "./sandbox.ts";
 import type { Scope } from "./scope.ts";
+import { TOKEN } from "./server.ts";
 
 /** The script that CLIs run for their hooks. */
 export const SCRIPT = join(root, "extension/hooks/hook.sh");
@@ -17,6 +20,35 @@ export interface HookOptions {
   /** Working directory of the CLI. */
   cwd?: string;
   cli?: "gemini" | "qwen";
+}
+
+let moment = 0;
+
+/** Returns the input of a hook. Each input has a different time. */
+export const input = (hook_event_name: string, fields: object = {}) =>
+  JSON.stringify({
+    session_id: "s",
+    cwd: "/w",
+    hook_event_name,
+    timestamp: new Date(++moment).toISOString(),
+    ...fields,
+  });
+
+/** Returns the variables with which a hook finds the host. */
+export const variables = (port: number, token = TOKEN) => ({
+  GEMINI_CLI_IDE_SERVER_PORT: String(port),
+  GEMINI_CLI_IDE_AUTH_TOKEN: token,
+});
+
+/** Creates a directory for PATH that contains only the given commands. */
+export function commandsOnPath(t: Scope, ...names: string[]): string {
+  const directory = makeDirectory(t);
+  for (const name of names)
+    symlinkSync(
+      execFileSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" }).trim(),
+      join(directory, name),
+    );
+  return directory;
 }
 
 export const SILENT = { out: "", err: "", code: 0 };
@@ -49,10 +81,6 @@ export async function startTrap(t: Scope): Promise<{ port: number; connections: 
   const trap = createServer((socket) => {
     connections += 1;
     socket.destroy();
-  }).listen(0, "127.0.0.1");
-  t.teardown(() => trap.close());
-  await once(trap, "listening");
-  const address = trap.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return { port: address.port, connections: () => connections };
+  });
+  return { port: await listenOn(t, trap), connections: () => connections };
 }

@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import type { RunningBridge } from "./bridge.ts";
 import { runHook, SILENT } from "./hook.ts";
+import { ask } from "./server.ts";
 
 let moment = Date.now();
 
@@ -16,7 +17,7 @@ export class HookedAgent {
   readonly #address;
 
   constructor(
-    readonly bridge: RunningBridge,
+    readonly bridge: Pick<RunningBridge, "file" | "nvim">,
     readonly session = "a session",
     /** Process id of the CLI. */
     readonly pid?: number,
@@ -26,18 +27,18 @@ export class HookedAgent {
   }
 
   /**
-   * Sends the JSON of a hook.
+   * Sends the JSON of a hook on a new connection, as each hook of a CLI does.
    * @returns the answer, which may be empty
    */
   async hook(hook_event_name: string, fields: object = {}): Promise<string> {
     const { port, token } = this.#address;
-    const response = await fetch(`http://127.0.0.1:${port}/hook?pid=${this.pid ?? ""}`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    const { status, body } = await ask(port, {
+      path: `/hook?pid=${this.pid ?? ""}`,
+      headers: { authorization: `Bearer ${token}` },
       body: JSON.stringify(this.#body(hook_event_name, fields)),
     });
-    if (!response.ok) throw new Error(`the hook was answered with ${response.status}`);
-    return response.text();
+    if (status >= 300) throw new Error(`the hook was answered with ${status}`);
+    return body;
   }
 
   /** Sends the JSON through the script that CLIs run. Without a host, the script prints nothing. */
@@ -67,14 +68,15 @@ export class HookedAgent {
   }
 
   starts(name: string): Promise<string> {
-    return this.hook("BeforeTool", this.#edit(name));
+    return this.hook("BeforeTool", this.edit(name));
   }
 
   ended(name: string): Promise<string> {
-    return this.hook("AfterTool", { ...this.#edit(name), tool_response: { llmContent: "ok" } });
+    return this.hook("AfterTool", { ...this.edit(name), tool_response: { llmContent: "ok" } });
   }
 
-  #edit(name: string): object {
+  /** Returns the fields of a hook about an edit of a file. */
+  edit(name: string): object {
     return { tool_name: "write_file", tool_input: { file_path: this.bridge.nvim.path(name) } };
   }
 

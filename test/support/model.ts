@@ -1,14 +1,23 @@
 /** Simulates the Gemini API with a script. */
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";
 import { z } from "zod";
+import { listenOn } from "./listen.ts";
 import type { Scope } from "./scope.ts";
 
 /** Output of the model in one turn: text, and calls of the CLI's tools. */
 export type Turn = Array<
   { text: string } | { functionCall: { name: string; args: Record<string, unknown> } }
 >;
+
+/** Returns a call of a tool of the CLI. */
+export const call = (name: string, args: Record<string, unknown>) => ({ functionCall: { name, args } });
+
+/** Returns turns in which the model writes a file, then says a sentence. */
+export const writesFile = (path: string, content: string, sentence: string): Turn[] => [
+  [call("write_file", { file_path: path, content })],
+  [{ text: sentence }],
+];
 
 /** The parts of a Gemini API request that tests inspect. Requests such as `countTokens` may lack these fields. */
 const Body = z.looseObject({
@@ -90,15 +99,7 @@ export async function serve(
   const server = createServer((request, response) => {
     answer(request, response).catch((error: unknown) => response.writeHead(400).end(String(error)));
   });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  t.teardown(async () => {
-    const closed = once(server.close(), "close");
-    server.closeAllConnections();
-    await closed;
-  });
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error(`not a TCP address: ${address}`);
-  return address.port;
+  return listenOn(t, server);
 }
 
 function reply(parts: Turn): object {

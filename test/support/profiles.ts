@@ -3,24 +3,12 @@ import { readFileSync } from "node:fs";
 import type { Test } from "tap";
 import type { Clis } from "../../src/contract/clis.ts";
 import { type Profile, profilesOf } from "../../src/profiles/profiles.ts";
-import { temporary } from "./temporary.ts";
+import { setEnv, temporary } from "./temporary.ts";
 
 /** Creates a home directory, and loads the profiles of the known CLIs. */
 export function startProfiles(t: Test, more: Clis = []) {
   const home = temporary(t);
-  const before = {
-    HOME: process.env["HOME"],
-    QWEN_HOME: process.env["QWEN_HOME"],
-    PATH: process.env["PATH"],
-  };
-  Object.assign(process.env, { HOME: home, PATH: "" });
-  delete process.env["QWEN_HOME"];
-  t.teardown(() => {
-    for (const [name, value] of Object.entries(before)) {
-      if (value === undefined) delete process.env[name];
-      else process.env[name] = value;
-    }
-  });
+  setEnv(t, { HOME: home, PATH: "", QWEN_HOME: undefined });
   const known: Clis = [
     { name: "gemini", like: "gemini", cmd: ["gemini"] },
     { name: "qwen", like: "qwen", cmd: ["qwen"] },

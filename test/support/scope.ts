@@ -2,3 +2,13 @@
 export interface Scope {
   teardown(dispose: () => unknown): unknown;
 }
+
+/** Runs a function with a new scope. Afterwards, disposes of everything that the function has added to the scope. */
+export async function within<T>(run: (scope: Scope) => Promise<T>): Promise<T> {
+  const disposals: (() => unknown)[] = [];
+  try {
+    return await run({ teardown: (dispose) => void disposals.push(dispose) });
+  } finally {
+    for (const dispose of disposals.reverse()) await dispose();
+  }
+}

@@ -65,8 +65,7 @@ t.test("edits that the user makes between two Neovims stay", async (t) => {
   first.write("a.txt", "mine\n1\nA\n3\n");
   const next = nextOf(t, first);
   await waitFor(() => next.change("a.txt")?.hunks[0]?.line === 3, "the change");
-  await next.undo("a.txt");
-  t.equal(String(next.read("a.txt")), "mine\n1\n2\n3\n");
+  await next.undoesTo(t, "a.txt", "mine\n1\n2\n3\n");
 
   const second = await ended(t);
   second.write("a.txt", "1\n2\n3\n");

@@ -42,33 +42,33 @@ function holdValues(directory: string): () => Promise<void> {
   };
 }
 
-/** Starts an edit of a.txt, and ends the host before the edit is complete. */
-async function endDuringEdit(t: Test) {
-  const host = new ChangesHost(t);
+/** Starts an edit of a.txt. */
+async function startEdit(t: Test, directory?: string) {
+  const host = new ChangesHost(t, directory);
   host.write("a.txt", "one\n");
   const { process, agent } = await startAgent(t, host);
-  const editOf = (name: string) => ({ kind: "edit", name: "write_file", filePath: host.path(name) });
-  await host.tell({ kind: "tool_starting", tool: editOf("a.txt") }, agent);
-  await host.settle();
-  await host.changes.close();
-  return { host, process, agent, editOf };
+  await host.starts("a.txt", agent);
+  return { host, process, agent };
+}
+
+/** Starts an edit of a.txt, and ends the host before the edit is complete. */
+async function endDuringEdit(t: Test) {
+  const started = await startEdit(t);
+  await started.host.settle();
+  await started.host.changes.close();
+  return started;
 }
 
 t.test("a CLI that dies during an edit does not block undo, and its last write is listed", async (t) => {
-  const host = new ChangesHost(t);
-  host.write("a.txt", "one\n");
-  const tool = { kind: "edit", name: "write_file", filePath: host.path("a.txt") };
-  const { process, agent } = await startAgent(t, host);
-  await host.tell({ kind: "tool_starting", tool }, agent);
+  const { host, process } = await startEdit(t);
   host.write("a.txt", "one\ntwo\n");
   await host.undo("a.txt");
   t.match(host.messages(), [/gemini is changing \S+: answer if the CLI asks you, then try again/]);
   await kill(process);
-  await host.undo("a.txt");
-  t.equal(String(host.read("a.txt")), "one\n", "at once");
+  await host.undoesTo(t, "a.txt", "one\n", "at once");
 
   const second = await startAgent(t, host);
-  await host.tell({ kind: "tool_starting", tool }, second.agent);
+  await host.starts("a.txt", second.agent);
   host.write("a.txt", "one\ntwo\n");
   await kill(second.process);
   await waitFor(() => host.change("a.txt"), "the last write to be listed");
@@ -76,11 +76,7 @@ t.test("a CLI that dies during an edit does not block undo, and its last write i
 });
 
 t.test("the next host handles a CLI that died while no host ran", async (t) => {
-  const first = new ChangesHost(t);
-  first.write("a.txt", "one\n");
-  const tool = { kind: "edit", name: "write_file", filePath: first.path("a.txt") };
-  const { process, agent } = await startAgent(t, first);
-  await first.tell({ kind: "tool_starting", tool }, agent);
+  const { host: first, process } = await startEdit(t);
   await first.history.list();
   await waitFor(() => first.kept().some((text) => text.includes('"awaited"')), "it to be kept");
   await waitFor(() => first.kept().some((text) => text.includes("one")), "the text to be kept");
@@ -89,57 +85,47 @@ t.test("the next host handles a CLI that died while no host ran", async (t) => {
   await kill(process);
   const next = new ChangesHost(t, first.directory);
   await waitFor(() => next.change("a.txt"), "the last write to be listed");
-  await next.undo("a.txt");
-  t.equal(String(next.read("a.txt")), "one\n");
+  await next.undoesTo(t, "a.txt", "one\n");
 });
 
 t.test("a write during the start of the host is listed if the CLI then ends", async (t) => {
   const directory = temporary(t);
   const release = holdValues(directory);
-  const host = new ChangesHost(t, directory);
-  host.write("a.txt", "one\n");
-  const { process, agent } = await startAgent(t, host);
-  const tool = { kind: "edit", name: "write_file", filePath: host.path("a.txt") };
-  await host.tell({ kind: "tool_starting", tool }, agent);
+  const { host, process } = await startEdit(t, directory);
   host.write("a.txt", "one\ntwo\n");
   await kill(process);
   await release();
   await waitFor(() => host.change("a.txt"), "the last write to be listed");
-  await host.undo("a.txt");
-  t.equal(String(host.read("a.txt")), "one\n");
+  await host.undoesTo(t, "a.txt", "one\n");
 });
 
 t.test("edits from before and after the start of a host belong to the same CLI", async (t) => {
-  const { host: first, process, agent, editOf } = await endDuringEdit(t);
+  const { host: first, process, agent } = await endDuringEdit(t);
   first.write("b.txt", "one\n");
   const release = holdValues(first.directory);
   const next = new ChangesHost(t, first.directory);
-  await next.tell({ kind: "tool_starting", tool: editOf("b.txt") }, agent);
+  await next.starts("b.txt", agent);
   await release();
   for (const name of ["a.txt", "b.txt"]) next.write(name, "one\ntwo\n");
   await next.undo("b.txt");
   t.match(next.messages(), [/gemini is changing \S+b\.txt/]);
   await kill(process);
   await waitFor(() => next.shown.size === 2, "the last writes to be listed");
-  for (const name of ["a.txt", "b.txt"]) {
-    await next.undo(name);
-    t.equal(String(next.read(name)), "one\n", name);
-  }
+  for (const name of ["a.txt", "b.txt"]) await next.undoesTo(t, name, "one\n", name);
 });
 
 t.test("an edit that ended while no host ran is listed", async (t) => {
   for (const isEditedAgain of [false, true]) {
-    const { host: first, agent, editOf } = await endDuringEdit(t);
+    const { host: first, agent } = await endDuringEdit(t);
     first.write("a.txt", "one\ntwo\n");
     const next = new ChangesHost(t, first.directory, [], { duration: 200, written: [] });
     if (isEditedAgain) {
-      await next.tell({ kind: "tool_starting", tool: editOf("a.txt") }, agent);
+      await next.starts("a.txt", agent);
       next.write("a.txt", "one\ntwo\nthree\n");
-      await next.tell({ kind: "tool_ended", tool: editOf("a.txt"), failed: false }, agent);
+      await next.ended("a.txt", agent);
     } else await next.tell({ kind: "turn_ended" }, agent);
     t.match(next.change("a.txt"), { added: isEditedAgain ? 2 : 1, removed: 0 });
-    await next.undo("a.txt");
-    t.equal(String(next.read("a.txt")), "one\n");
+    await next.undoesTo(t, "a.txt", "one\n");
     t.strictSame(next.messages(), []);
   }
 });
@@ -165,13 +151,11 @@ t.test("a CLI that has become a zombie counts as ended", async (t) => {
   t.teardown(() => parent.kill("SIGKILL"));
   const [output] = await once(parent.stdout, "data");
   const agent = { cli: "gemini", session: "2", cwd: host.directory, pid: Number(output) };
-  const tool = { kind: "edit", name: "write_file", filePath: host.path("a.txt") };
-  await host.tell({ kind: "tool_starting", tool }, agent);
+  await host.starts("a.txt", agent);
   host.write("a.txt", "one\ntwo\n");
   process.kill(agent.pid, "SIGKILL");
   await waitFor(() => host.change("a.txt"), "the last write to be listed");
-  await host.undo("a.txt");
-  t.equal(String(host.read("a.txt")), "one\n");
+  await host.undoesTo(t, "a.txt", "one\n");
 });
 
 t.test("a CLI that dies during a command does not block undo", async (t) => {
@@ -194,10 +178,9 @@ t.test("a CLI whose process is not visible ends with its last connection", async
   const agents = [2 ** 22 + 1, undefined].map((pid, i) => ({ cli: "gemini", session: `${i}`, pid }));
   const host = new ChangesHost(t);
   const visible = await startAgent(t, host);
-  const toolOf = (name: string) => ({ kind: "edit", name: "write_file", filePath: host.path(name) });
   for (const [i, agent] of [...agents, visible.agent].entries()) {
     host.write(`${i}.txt`, "one\n");
-    await host.tell({ kind: "tool_starting", tool: toolOf(`${i}.txt`) }, { cwd: host.directory, ...agent });
+    await host.starts(`${i}.txt`, { cwd: host.directory, ...agent });
     host.write(`${i}.txt`, "one\ntwo\n");
   }
   await host.changes.left("qwen");
@@ -207,8 +190,7 @@ t.test("a CLI whose process is not visible ends with its last connection", async
   await host.changes.left("gemini");
   for (const name of ["0.txt", "1.txt"]) {
     t.match(host.change(name), { added: 1 });
-    await host.undo(name);
-    t.equal(String(host.read(name)), "one\n");
+    await host.undoesTo(t, name, "one\n");
   }
   await host.undo("2.txt");
   t.match(host.messages(), [/gemini is changing \S+2\.txt/], "a process that runs has not ended");
@@ -217,12 +199,11 @@ t.test("a CLI whose process is not visible ends with its last connection", async
 t.test("a CLI whose process is not visible does not count as ended", async (t) => {
   const host = new ChangesHost(t);
   host.write("a.txt", "one\n");
-  const tool = { kind: "edit", name: "write_file", filePath: host.path("a.txt") };
   const agent = { cli: "gemini", session: "2", cwd: host.directory, pid: 2 ** 22 + 1 };
-  await host.tell({ kind: "tool_starting", tool }, agent);
+  await host.starts("a.txt", agent);
   host.write("a.txt", "one\ntwo\n");
   await host.undo("a.txt");
   t.match(host.messages(), [/gemini is changing /]);
-  await host.tell({ kind: "tool_ended", tool, failed: false }, agent);
+  await host.ended("a.txt", agent);
   t.match(host.change("a.txt"), { added: 1 });
 });

@@ -7,6 +7,7 @@ import { hashOfPlain } from "../../src/system/disk-text.ts";
 import { ChangesHost } from "../support/changes.ts";
 import { makeDirectory } from "../support/sandbox.ts";
 import { SETUP, sh } from "../support/shell.ts";
+import { setEnv } from "../support/temporary.ts";
 import { waitFor } from "../support/wait.ts";
 
 const SLEEP = { kind: "shell", name: "run_shell_command", command: "sleep 5" } as const;
@@ -33,8 +34,7 @@ t.test("files that the user saves during a command are not attributed to the age
   await host.tell({ kind: "tool_ended", tool: SLEEP, failed: false });
   t.strictSame([...host.shown.keys()], [host.path("other.txt")]);
   t.match(host.change("other.txt"), { added: 1, removed: 0 });
-  await host.undo("other.txt");
-  t.equal(String(host.read("other.txt")), "mine\n1\n2\n3\n4\n");
+  await host.undoesTo(t, "other.txt", "mine\n1\n2\n3\n4\n");
   for (const name of ["clean.txt", "dirty.txt", "new.txt"]) t.match(String(host.read(name)), /mine/, name);
   await host.tell({ kind: "turn_ended" });
   t.equal(host.isFollowing(), false);
@@ -56,12 +56,11 @@ t.test("changes that are kept or undone during a command are not listed afterwar
 t.test("changes of a second agent during a command are attributed to that agent", async (t) => {
   const host = await start(t);
   const other = { cli: "qwen", session: "2", cwd: host.directory };
-  const edit = (name: string) => ({ kind: "edit", name: "write_file", filePath: host.path(name) }) as const;
   const write = async (name: string, text: string, accepted = false) => {
-    await host.tell({ kind: "tool_starting", tool: edit(name) }, other);
+    await host.starts(name, other);
     if (accepted) host.changes.agreed(host.path(name), [hashOfPlain(text)]);
     host.write(name, text);
-    await host.tell({ kind: "tool_ended", tool: edit(name), failed: false }, other);
+    await host.ended(name, other);
   };
   await host.tell({ kind: "tool_starting", tool: SLEEP });
   await write("clean.txt", "1\n2\n3\n4\nkept\n");
@@ -86,13 +85,12 @@ t.test(
     await delay(50);
     sh(host, "git add -A; git commit -qm second");
     const command = { ...SLEEP, command: "sed -i s/one/two/ sed*.txt" };
-    const tool = { kind: "edit", name: "write_file", filePath: host.path("b.txt") } as const;
     await host.tell({ kind: "tool_starting", tool: command });
     sh(host, command.command);
     const ended = host.tell({ kind: "tool_ended", tool: command, failed: false });
-    await host.tell({ kind: "tool_starting", tool });
+    await host.starts("b.txt");
     host.write("b.txt", "theirs\n");
-    await host.tell({ kind: "tool_ended", tool, failed: false });
+    await host.ended("b.txt");
     await ended;
     t.match(host.change("b.txt"), { status: "added", fixed: undefined });
     t.equal(host.shown.size, 16);
@@ -107,9 +105,7 @@ t.test("open and listed files are read first, so that a slow Git does not matter
   const programs = makeDirectory(t);
   const git = `#!/bin/sh\ntouch ${programs}/started\nwhile [ ! -e ${programs}/end ]; do sleep 0.01; done\nexit 1\n`;
   writeFileSync(join(programs, "git"), git, { mode: 0o755 });
-  const path = process.env["PATH"];
-  t.teardown(() => Object.assign(process.env, { PATH: path }));
-  process.env["PATH"] = `${programs}:${path}`;
+  setEnv(t, { PATH: `${programs}:${process.env["PATH"]}` });
   const begin = new AbortController();
   const starting = host.tell({ kind: "tool_starting", tool: SLEEP }, undefined, begin.signal);
   await waitFor(() => existsSync(join(programs, "started")), "Git to be asked");
@@ -119,27 +115,21 @@ t.test("open and listed files are read first, so that a slow Git does not matter
   writeFileSync(join(programs, "end"), "");
   await starting;
   await host.tell({ kind: "tool_ended", tool: SLEEP, failed: false });
-  for (const name of ["clean.txt", "other.txt"]) {
-    await host.undo(name);
-    t.equal(String(host.read(name)), "1\n2\n3\n4\n", name);
-  }
+  for (const name of ["clean.txt", "other.txt"]) await host.undoesTo(t, name, "1\n2\n3\n4\n", name);
 });
 
 t.test("a file that was not read before the agent continued is unknown, and is never undone", async (t) => {
   const host = await start(t);
-  const tool = { kind: "edit", name: "write_file", filePath: host.path("clean.txt") } as const;
-  await host.tell({ kind: "tool_starting", tool }, undefined, AbortSignal.abort());
+  await host.starts("clean.txt", undefined, AbortSignal.abort());
   host.write("clean.txt", "theirs\n");
-  await host.tell({ kind: "tool_ended", tool, failed: false });
+  await host.ended("clean.txt");
   t.match(host.change("clean.txt"), { status: "modified", hunks: [], fixed: /before the file was read/ });
-  await host.undo("clean.txt");
-  t.equal(String(host.read("clean.txt")), "theirs\n");
+  await host.undoesTo(t, "clean.txt", "theirs\n");
 
   await host.tell({ kind: "tool_starting", tool: SLEEP }, undefined, AbortSignal.abort());
   host.write("dirty.txt", "theirs\n");
   host.write("new.txt", "theirs\n");
   await host.tell({ kind: "tool_ended", tool: SLEEP, failed: false });
   t.match(host.change("dirty.txt"), { fixed: /before the file was read/ });
-  await host.undo("dirty.txt");
-  t.equal(String(host.read("dirty.txt")), "theirs\n");
+  await host.undoesTo(t, "dirty.txt", "theirs\n");
 });

@@ -42,8 +42,7 @@ t.test("files that the user saved before and during a restart are the user's", a
   await end(next);
   t.strictSame([...next.shown.keys()].sort(), [next.path("clean.txt"), next.path("dirty.txt")]);
   t.match(next.change("clean.txt"), { added: 1, removed: 0, fixed: undefined });
-  await next.undo("clean.txt");
-  t.equal(String(next.read("clean.txt")), "one\nmine\n");
+  await next.undoesTo(t, "clean.txt", "one\nmine\n");
 });
 
 t.test("a file that is not shared is listed, and its text is not stored", async (t) => {
@@ -53,8 +52,7 @@ t.test("a file that is not shared is listed, and its text is not stored", async 
   next.write("secret.key", "another secret\n");
   await end(next);
   t.match(next.change("secret.key"), { status: "modified", fixed: /earlier bytes were not stored/ });
-  await next.undo("secret.key");
-  t.equal(String(next.read("secret.key")), "another secret\n");
+  await next.undoesTo(t, "secret.key", "another secret\n");
 });
 
 t.test("if the command has changed Git's index, one sentence says that the list is incomplete", async (t) => {

@@ -77,8 +77,7 @@ t.test("files that an agent stages, commits or checks out are not kept", async (
   await refresh(host);
   await recorded(host, 4);
   await refresh(host);
-  await host.undo("dirty.txt");
-  t.equal(String(host.read("dirty.txt")), "mine\n");
+  await host.undoesTo(t, "dirty.txt", "mine\n");
 });
 
 t.test("while an agent's command runs, nothing counts as staged by the user", async (t) => {

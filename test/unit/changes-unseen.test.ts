@@ -7,8 +7,7 @@ import { ChangesHost } from "../support/changes.ts";
 function start(t: Test) {
   const host = new ChangesHost(t);
   const ended = (name: string, texts?: object, failed = false) => {
-    const tool = { kind: "edit", name: "write_file", filePath: host.path(name) };
-    return host.tell({ kind: "tool_ended", tool, failed, texts });
+    return host.tell({ kind: "tool_ended", tool: host.editOf(name), failed, texts });
   };
   return { host, ended };
 }

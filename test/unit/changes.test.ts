@@ -63,8 +63,7 @@ t.test("created and deleted files are listed and undone", async (t) => {
 
   await host.edit("new.txt", "a\nb\n");
   await host.save("new.txt", "mine\na\nb\n");
-  await host.undo("new.txt");
-  t.equal(String(host.read("new.txt")), "mine\n", "but not what the user has added to it");
+  await host.undoesTo(t, "new.txt", "mine\n", "but not what the user has added to it");
 
   await host.edit("empty", "");
   t.match(host.change("empty"), { status: "added", hunks: [] });
@@ -96,14 +95,12 @@ t.test("the user's edits are not attributed to the agent, reported or not", asyn
   const [first, second] = host.change("a.txt")?.hunks ?? [];
   await host.keep("a.txt", [first?.id ?? 0]);
   t.strictSame(host.change("a.txt")?.hunks, [second]);
-  await host.undo("a.txt");
-  t.equal(String(host.read("a.txt")), "0\n1\nA\n3\n4\nfive\n6\n");
+  await host.undoesTo(t, "a.txt", "0\n1\nA\n3\n4\nfive\n6\n");
 
   await host.edit("a.txt", "agent\n0\n1\nA\n3\n4\nfive\nagent\n");
   await host.save("a.txt", "agent and me\n0\n1\nA\n3\n4\nfive\nagent\n");
   t.match(host.change("a.txt")?.hunks, [{ conflict: true }, { conflict: false }]);
-  await host.undo("a.txt");
-  t.equal(String(host.read("a.txt")), "agent and me\n0\n1\nA\n3\n4\nfive\n6\n");
+  await host.undoesTo(t, "a.txt", "agent and me\n0\n1\nA\n3\n4\nfive\n6\n");
   t.match(host.messages(), [/1 hunk in .* was not undone/]);
 });
 
@@ -114,48 +111,43 @@ t.test("a last line without a line break stays separate from lines that the user
     host.write("a.txt", text("one", "two"));
     await host.edit("a.txt", text("one", "two", "theirs", ""));
     await host.save("a.txt", text("one", "two", "theirs", "mine"));
-    await host.undo("a.txt");
-    t.equal(String(host.read("a.txt")), text("one", "two", "mine"));
+    await host.undoesTo(t, "a.txt", text("one", "two", "mine"));
     await host.edit("a.txt", text("one", ""));
     await host.save("a.txt", "one");
-    await host.undo("a.txt");
-    t.equal(String(host.read("a.txt")), text("one", "two", "mine"));
+    await host.undoesTo(t, "a.txt", text("one", "two", "mine"));
   }
 });
 
 t.test("writing an accepted text is not listed as a change", async (t) => {
   const host = new ChangesHost(t);
-  const tool = { kind: "edit", name: "write_file", filePath: host.path("a.txt") };
   host.write("a.txt", "\uFEFFone\r\ntwo\r\n");
-  await host.tell({ kind: "tool_starting", tool });
+  await host.starts("a.txt");
   host.changes.agreed(host.path("a.txt"), [hashOfPlain("one\nzwei\n")]);
   host.write("a.txt", "\uFEFFone\r\nzwei\r\n"); // as the CLI writes it
-  await host.tell({ kind: "tool_ended", tool, failed: false });
+  await host.ended("a.txt");
   t.equal(host.change("a.txt"), undefined);
   await host.edit("a.txt", "\uFEFFone\r\nzwei\r\nthree\r\n");
-  await host.undo("a.txt");
-  t.equal(String(host.read("a.txt")), "\uFEFFone\r\nzwei\r\n", "and what a later undo leaves");
+  await host.undoesTo(t, "a.txt", "\uFEFFone\r\nzwei\r\n", "and what a later undo leaves");
 });
 
 t.test(
   "writing a text that the user accepted before the tool started is not listed as a change",
   async (t) => {
     const host = new ChangesHost(t);
-    const tool = { kind: "edit", name: "write_file", filePath: host.path("a.txt") };
     const write = async (text: string, isAsked: boolean) => {
       if (isAsked) {
-        await host.tell({ kind: "permission_asked", tool });
+        await host.tell({ kind: "permission_asked", tool: host.editOf("a.txt") });
         host.changes.agreed(host.path("a.txt"), [hashOfPlain(text)]);
       }
-      await host.tell({ kind: "tool_starting", tool });
+      await host.starts("a.txt");
       host.write("a.txt", text);
-      await host.tell({ kind: "tool_ended", tool, failed: false });
+      await host.ended("a.txt");
     };
     host.write("a.txt", "one\n");
     await write("two\n", true);
     t.equal(host.change("a.txt"), undefined);
 
-    await host.tell({ kind: "permission_asked", tool });
+    await host.tell({ kind: "permission_asked", tool: host.editOf("a.txt") });
     host.changes.agreed(host.path("a.txt"), [hashOfPlain("three\n")]); // the CLI has closed the review, and does not write
     await host.tell({ kind: "turn_ended" });
     await write("three\n", false);
@@ -172,16 +164,14 @@ t.test(
   async (t) => {
     const host = new ChangesHost(t);
     host.write("a.txt", "one\n");
-    const tool = { kind: "edit", name: "replace", filePath: host.path("a.txt") };
-    await host.tell({ kind: "tool_starting", tool });
+    await host.starts("a.txt");
     await host.save("a.txt", "one\nmine\n");
     host.write("a.txt", "one\nmine\ntheirs\n");
-    await host.tell({ kind: "tool_ended", tool, failed: false });
+    await host.ended("a.txt");
     t.match(host.change("a.txt"), { added: 1 });
-    await host.undo("a.txt");
-    t.equal(String(host.read("a.txt")), "one\nmine\n");
+    await host.undoesTo(t, "a.txt", "one\nmine\n");
 
-    await host.tell({ kind: "tool_starting", tool });
+    await host.starts("a.txt");
     await host.tell({ kind: "turn_ended" });
     t.equal(host.isFollowing(), false);
   },
@@ -202,8 +192,7 @@ t.test("undo never writes outside the expected file", async (t) => {
   host.write("target.txt", "one\n");
   symlinkSync(host.path("target.txt"), host.path("link.txt"));
   await host.edit("link.txt", "two\n");
-  await host.undo("target.txt");
-  t.equal(String(host.read("target.txt")), "one\n", "through a link that was there before");
+  await host.undoesTo(t, "target.txt", "one\n", "through a link that was there before");
   t.ok(statSync(host.path("link.txt")).isFile());
 
   host.write("named.txt", "one\n");
@@ -216,11 +205,10 @@ t.test("undo never writes outside the expected file", async (t) => {
 t.test("a change keeps its own name when the agent puts a link in place of the file", async (t) => {
   const host = new ChangesHost(t);
   for (const name of ["a.txt", "target.txt"]) host.write(name, "one\n");
-  const tool = { kind: "edit", name: "write_file", filePath: host.path("a.txt") };
-  await host.tell({ kind: "tool_starting", tool });
+  await host.starts("a.txt");
   rmSync(host.path("a.txt"));
   symlinkSync("target.txt", host.path("a.txt"));
-  await host.tell({ kind: "tool_ended", tool, failed: false });
+  await host.ended("a.txt");
   t.strictSame([...host.shown.keys()], [host.path("a.txt")]);
   await host.undo("a.txt");
   t.ok(lstatSync(host.path("a.txt")).isFile());
@@ -243,8 +231,7 @@ t.test("a change follows its file when the user renames it", async (t) => {
   await waitFor(() => host.shown.size === 2, "the earlier names to be gone");
   t.match(host.change("b.txt"), { status: "modified", added: 1 });
   t.match(host.change("folder/made.txt"), { status: "added", added: 1 });
-  await host.undo("b.txt");
-  t.equal(String(host.read("b.txt")), "one\n");
+  await host.undoesTo(t, "b.txt", "one\n");
   t.notOk(existsSync(host.path("a.txt")));
   await host.undo("folder/made.txt");
   t.notOk(existsSync(host.path("folder/made.txt")));
@@ -254,16 +241,14 @@ t.test("a change follows its file when the user renames it", async (t) => {
 t.test("a change of an agent stays listed if its file was not readable at first", async (t) => {
   const host = new ChangesHost(t);
   host.write("a.txt", "one\n");
-  const tool = { kind: "edit", name: "write_file", filePath: host.path("a.txt") };
-  await host.tell({ kind: "tool_starting", tool });
+  await host.starts("a.txt");
   host.write("a.txt", "one\ntwo\n", 0);
-  await host.tell({ kind: "tool_ended", tool, failed: false });
+  await host.ended("a.txt");
   t.match(host.change("a.txt"), { status: "modified" });
   chmodSync(host.path("a.txt"), 0o644);
   await host.changes.handlers.changes_refresh({});
   t.match(host.change("a.txt"), { added: 1, removed: 0, fixed: undefined });
-  await host.undo("a.txt");
-  t.equal(String(host.read("a.txt")), "one\n");
+  await host.undoesTo(t, "a.txt", "one\n");
   t.strictSame(host.messages(), []);
 });
 
@@ -273,8 +258,7 @@ t.test("undo restores the earlier bytes, whatever has replaced the file", async 
   await host.edit("small.txt", Buffer.alloc(9_000_000));
   t.match(host.change("small.txt"), { status: "modified", hunks: [], fixed: undefined });
   await host.edit("small.txt", Buffer.alloc(9_000_001));
-  await host.undo("small.txt");
-  t.equal(String(host.read("small.txt")), "one\n", "of a file that has become too long");
+  await host.undoesTo(t, "small.txt", "one\n", "of a file that has become too long");
   t.equal(host.change("small.txt"), undefined);
 
   await host.edit("huge.bin", Buffer.alloc(9_000_000));
@@ -309,8 +293,7 @@ t.test(
     await first.edit("secret.key", "a secret\n");
     await first.edit("new.txt", "new\n");
     await first.edit("c.txt", undefined);
-    const tool = { kind: "edit", name: "write_file", filePath: first.path("b.txt") };
-    await first.tell({ kind: "tool_starting", tool });
+    await first.starts("b.txt");
     const saved = () => first.kept();
     await waitFor(() => first.kept().length === 6, "it to be saved");
     t.equal(
@@ -326,7 +309,7 @@ t.test(
 
     const next = new ChangesHost(t, first.directory, ["*.key"]);
     next.write("b.txt", "one\ntwo\n");
-    await next.tell({ kind: "tool_ended", tool, failed: false });
+    await next.ended("b.txt");
     for (const name of ["a.txt", "new.txt", "c.txt"]) t.same(next.change(name), first.change(name), name);
     const { turn, prompt } = first.change("a.txt") ?? {};
     t.match(next.change("b.txt"), { added: 1, turn, prompt }, "an edit in whose midst the host ended");

@@ -16,6 +16,7 @@ import { createDiscovery } from "../../src/discovery/keep-file.ts";
 import { cleanUpDiscovery } from "../../src/discovery/remove-leftovers-at-start.ts";
 import { GEMINI } from "../../src/profiles/profiles.ts";
 import { platform } from "../../src/system/platform.ts";
+import { listenOn } from "../support/listen.ts";
 import { isAlive } from "../support/processes.ts";
 import { announcement, temporary } from "../support/temporary.ts";
 import { waitFor } from "../support/wait.ts";
@@ -26,11 +27,7 @@ const OURS = JSON.stringify({ port: 1, ideInfo: { name: "neovim", displayName: "
 t.test("only discovery files of dead editors are removed", async (t) => {
   const directory = join(temporary(t), "gemini", "ide");
   mkdirSync(directory, { recursive: true });
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.teardown(() => server.close());
-  const address = server.address();
-  const live = typeof address === "object" && address ? address.port : 0;
+  const live = await listenOn(t, createServer());
   const dead = 2 ** 22 + 1; // above the highest process id of Linux and macOS
   const content = (name: string) => JSON.stringify({ port: 1, ideInfo: { name, displayName: "" } });
   const ours = content("neovim");

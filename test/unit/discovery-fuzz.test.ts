@@ -1,7 +1,6 @@
 /** Tests the cleanup of directories with any content. Only files of dead Neovims of this user may be removed. */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import t from "tap";
@@ -9,7 +8,8 @@ import { createDiscoveryFile } from "../../src/discovery/file.ts";
 import { cleanUpDiscovery } from "../../src/discovery/remove-leftovers-at-start.ts";
 import { GEMINI } from "../../src/profiles/profiles.ts";
 import { anyString, fuzz } from "../support/fuzz.ts";
-import { announcement } from "../support/temporary.ts";
+import { listenOn } from "../support/listen.ts";
+import { announcement, temporary } from "../support/temporary.ts";
 
 /** A process id above the maximum of Linux and macOS. */
 const DEAD = 2 ** 22 + 1;
@@ -70,22 +70,11 @@ const entries = (live: number): fc.Arbitrary<Entry[]> => {
 };
 
 t.test("the cleanup handles directories with any content", { timeout: 3_600_000 }, async (t) => {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.teardown(() => server.close());
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
-  const before = process.env["TMPDIR"];
-  const base = mkdtempSync(join(tmpdir(), "gb-"));
-  t.teardown(() => {
-    if (before === undefined) delete process.env["TMPDIR"];
-    else process.env["TMPDIR"] = before;
-    rmSync(base, { recursive: true });
-  });
-  process.env["TMPDIR"] = base;
+  const live = await listenOn(t, createServer());
+  const base = temporary(t);
   const directory = join(base, "gemini", "ide");
 
-  const property = fc.asyncProperty(entries(address.port), async (list) => {
+  const property = fc.asyncProperty(entries(live), async (list) => {
     rmSync(join(base, "gemini"), { recursive: true, force: true });
     mkdirSync(directory, { recursive: true });
     for (const { name, content, kind } of list) {

@@ -28,7 +28,6 @@ t.test(
   "proposed, accepted, edited, rejected and written texts are listed by turn in the history",
   async (t) => {
     const host = new ChangesHost(t, undefined, ["*.key"]);
-    const tool = (name: string) => ({ kind: "edit", name: "write_file", filePath: host.path(name) });
     for (const name of ["a.txt", "b.txt", "c.txt", "d.txt"]) host.write(name, "\uFEFFone\r\ntwo\r\n");
     await host.tell({ kind: "turn_started", prompt: "first" });
     await host.edit("a.txt", "1\n");
@@ -41,10 +40,10 @@ t.test(
     host.history.decided(1, undefined);
     await host.propose(2, "c.txt", "one\n");
     host.history.decided(2, "one\nmine\n");
-    await host.tell({ kind: "tool_starting", tool: tool("c.txt") });
+    await host.starts("c.txt");
     host.changes.agreed(host.path("c.txt"), [hashOfPlain("one\nmine\n")]);
     host.write("c.txt", "\uFEFFone\r\nmine\r\n");
-    await host.tell({ kind: "tool_ended", tool: tool("c.txt"), failed: false });
+    await host.ended("c.txt");
     await host.propose(3, "d.txt", "three\n");
     const original = "\uFEFFone\r\ntwo\r\n";
     const wanted = [
@@ -119,15 +118,14 @@ t.test(
 t.test("a review of a file with unknown bytes cannot be undone", async (t) => {
   const host = new ChangesHost(t);
   const long = Buffer.alloc(9_000_000, "x");
-  const tool = { kind: "edit", name: "write_file", filePath: host.path("long.txt") };
   const accept = async (review: number, ended: boolean) => {
     host.write("long.txt", long);
-    await host.tell({ kind: "tool_starting", tool });
+    await host.starts("long.txt");
     await host.propose(review, "long.txt", "short\n");
     host.history.decided(review, "short\n");
     host.changes.agreed(host.path("long.txt"), [hashOfPlain("short\n")]);
     host.write("long.txt", "short\n");
-    if (ended) await host.tell({ kind: "tool_ended", tool, failed: false });
+    if (ended) await host.ended("long.txt");
     await takeBack(host, "long.txt");
     t.equal(String(host.read("long.txt")), "short\n", "it is neither emptied nor removed");
     t.match(host.messages().at(-1), /the history no longer has the text of this entry/);

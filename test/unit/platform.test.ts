@@ -1,7 +1,7 @@
 /** Tests the parsers for the output of system programs, with real output of each system and of this system. */
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
@@ -9,6 +9,7 @@ import { linux } from "../../src/system/linux.ts";
 import { macos, parseConnections, parseDirectory, parseEnvironment } from "../../src/system/macos.ts";
 import { platform, systemOf } from "../../src/system/platform.ts";
 import * as unix from "../../src/system/unix.ts";
+import { listenOn } from "../support/listen.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -42,10 +43,8 @@ t.test("the running system is described correctly", async (t) => {
   const directory = await platform.directory(process.pid);
   t.equal(directory, process.cwd());
 
-  const server = createServer().listen(0, "127.0.0.1");
-  t.teardown(() => server.close());
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
+  const server = createServer();
+  const port = await listenOn(t, server);
   const socket = connect(port, "127.0.0.1");
   t.teardown(() => socket.destroy());
   await Promise.all([once(server, "connection"), once(socket, "connect")]);

@@ -66,8 +66,7 @@ t.test("a commit by the agent is listed, and so is the removal of the commit", a
     ["c.txt modified +2 -1"],
     "what the agent takes back is none, the user's is gone",
   );
-  await host.undo("c.txt");
-  t.equal(String(host.read("c.txt")), "mine\n");
+  await host.undoesTo(t, "c.txt", "mine\n");
   await run(host, "git stash -q");
   await undoAll(host);
   t.equal(String(host.read("c.txt")), "mine\n", "also from the stash");

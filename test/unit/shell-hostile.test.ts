@@ -6,6 +6,7 @@ import t, { type Test } from "tap";
 import { ChangesHost } from "../support/changes.ts";
 import { makeDirectory } from "../support/sandbox.ts";
 import { fetching, run, SETUP, sh } from "../support/shell.ts";
+import { setEnv } from "../support/temporary.ts";
 
 /** Creates a repository, and a program that records that it ran. The program copies its input, as a filter does. */
 function trapped(t: Test, copy = "cat"): { host: ChangesHost; script: string; isTrapped: () => boolean } {
@@ -84,20 +85,15 @@ t.test("Git variables in Neovim's environment do not lead to another repository"
     sh(host, `cd ${directory}; ${SETUP}`);
   }
   await delay(50);
-  const variables = {
+  setEnv(t, {
     GIT_DIR: join(other, ".git"),
     GIT_WORK_TREE: other,
     GIT_INDEX_FILE: join(other, ".git/index"),
     GIT_OBJECT_DIRECTORY: join(other, ".git/objects"),
-  };
-  Object.assign(process.env, variables);
-  t.teardown(() => {
-    for (const name of Object.keys(variables)) delete process.env[name];
   });
   await run(host, `echo theirs > a.txt; echo theirs > ${other}/a.txt`);
   t.strictSame([...host.shown.keys()], [host.path("a.txt")]);
-  await host.undo("a.txt");
-  t.equal(String(host.read("a.txt")), `in ${host.directory}\n`);
+  await host.undoesTo(t, "a.txt", `in ${host.directory}\n`);
 });
 
 t.test("a .git file that names another repository leads to none of its files", async (t) => {
@@ -108,8 +104,7 @@ t.test("a .git file that names another repository leads to none of its files", a
   host.write("a.txt", "mine\n");
   await run(host, `echo theirs >> a.txt; echo theirs >> ${other}/a.txt; echo theirs >> ${other}/b.txt`);
   t.strictSame([...host.shown.keys()], [host.path("a.txt")]);
-  await host.undo("a.txt");
-  t.equal(String(host.read("a.txt")), "mine\n");
+  await host.undoesTo(t, "a.txt", "mine\n");
 });
 
 t.test("a missing object of a repository is not fetched", async (t) => {
@@ -133,11 +128,9 @@ t.test("undo does not use an object that the repository has replaced (git replac
   await run(host, "for name in same other plain; do echo theirs >> $name.txt; done");
   for (const name of ["same.txt", "other.txt"]) {
     t.match(host.change(name), { status: "modified", fixed: /earlier bytes are unknown/ }, name);
-    await host.undo(name);
-    t.equal(String(host.read(name)), `${name}\ntheirs\n`);
+    await host.undoesTo(t, name, `${name}\ntheirs\n`);
   }
-  await host.undo("plain.txt");
-  t.equal(String(host.read("plain.txt")), "plain.txt\n");
+  await host.undoesTo(t, "plain.txt", "plain.txt\n");
 });
 
 t.test("a Git index that is a pipe is not read", async (t) => {

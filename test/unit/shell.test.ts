@@ -86,8 +86,7 @@ t.test("the earlier bytes of a file that Git converts are not guessed", async (t
   }
   t.equal(host.messages().length, 3, "which is said");
   t.match(host.change("lf.txt"), { added: 1, fixed: undefined });
-  await host.undo("lf.txt");
-  t.equal(String(host.read("lf.txt")), "one\ntwo\n");
+  await host.undoesTo(t, "lf.txt", "one\ntwo\n");
 });
 
 t.test("a repository runs no program, whatever its configuration says", async (t) => {

@@ -7,6 +7,7 @@ import { defaultSettings } from "../../src/profiles/default-settings.ts";
 import { GEMINI } from "../../src/profiles/profiles.ts";
 import { writeSystemDefaults } from "../../src/profiles/system-defaults.ts";
 import { makeDirectory, writeFiles } from "../support/sandbox.ts";
+import { setEnv } from "../support/temporary.ts";
 
 const CONNECT = { ide: { enabled: true, hasSeenNudge: true } };
 
@@ -28,11 +29,7 @@ t.test("without bash, the default settings contain no hooks", (t) => {
   const hooks = () =>
     defaultSettings(profile, "/extension/hooks/hook.sh", false).filter((part) => "hooks" in part);
   t.equal(hooks().length, 1);
-  const path = process.env["PATH"];
-  t.teardown(() => {
-    process.env["PATH"] = path;
-  });
-  process.env["PATH"] = "/nowhere";
+  setEnv(t, { PATH: "/nowhere" });
   t.equal(hooks().length, 0);
   t.end();
 });

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import t from "tap";
 import { deadline, fuzz } from "../support/fuzz.ts";
-import type { Scope } from "../support/scope.ts";
+import { within } from "../support/scope.ts";
 import { step } from "../support/turn-steps.ts";
 import { Turns } from "../support/turns.ts";
 
@@ -15,15 +15,11 @@ for (const isGit of [true, false])
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 8, maxLength: 32 }), async (steps) => {
           if (isOver()) return;
-          const teardowns: (() => unknown)[] = [];
-          const scope: Scope = { teardown: (dispose) => void teardowns.push(dispose) };
-          try {
+          await within(async (scope) => {
             const turns = await Turns.start(scope, isGit);
             for (const one of steps) await turns.take(one);
             await turns.end();
-          } finally {
-            for (const dispose of teardowns.reverse()) await dispose();
-          }
+          });
         }),
         fuzz(t, "turns", 150),
       );
