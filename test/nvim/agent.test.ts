@@ -215,13 +215,7 @@ t.test(":GeminiGate decides whether a CLI asks before an edit", async (t) => {
   await nvim.command("GeminiGate maybe");
   await nvim.command("GeminiGate on cli=nobody");
   await nvim.command("GeminiGate on cli=qwen");
-  await nvim.waitFor(
-    async () =>
-      /Usage: :GeminiGate[\s\S]*Unknown CLI 'nobody'[\s\S]*The gate cannot make Qwen Code ask/.test(
-        await nvim.messages(),
-      ),
-    "what is wrong",
-  );
+  await nvim.says(/Usage: :GeminiGate[\s\S]*Unknown CLI 'nobody'[\s\S]*The gate cannot make Qwen Code ask/);
   const completion = await nvim.lua("return vim.fn.getcompletion('GeminiGate ', 'cmdline')");
   t.same(completion, ["off", "on", "cli=gemini", "cli=claude", "cli=mine"]);
 });

@@ -196,14 +196,11 @@ t.test("starting the bridge is idempotent, and a stop cancels the start", async 
 t.test("a failed start of the bridge reports the reason", async (t) => {
   const nvim = await startNvim(t, { init: "require('gemini-bridge').setup({ node = 'no-such-node' })" });
   await nvim.command("GeminiStart");
-  await nvim.waitFor("vim.fn.execute('messages'):find('cannot run no-such-node', 1, true)", "the reason");
+  await nvim.says("cannot run no-such-node");
   writeFileSync(join(nvim.dirs.tmp, "gemini"), "in the way");
   await nvim.lua("require('gemini-bridge').setup({})");
   await nvim.command("GeminiStart");
   await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the start to fail", 10_000);
-  await nvim.waitFor(
-    "vim.fn.execute('messages'):find('gemini is not a directory; remove it, or set TMPDIR', 1, true)",
-    "the reason",
-  );
+  await nvim.says("gemini is not a directory; remove it, or set TMPDIR");
   t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_AUTH_TOKEN"), null, "nothing is left half done");
 });

@@ -47,8 +47,7 @@ for (const end of ["quits", "is killed"] as const)
     const left = ["a.txt modified", "gone.txt deleted", "later.txt modified", "new.txt added"];
     await nvim.waitFor(async () => (await changed(nvim)).length === 4, "the changes");
     t.strictSame(await changed(nvim), left);
-    const sentence = "4 unreviewed changes from an earlier session: see :GeminiChanges";
-    await nvim.waitFor(async () => (await nvim.messages()).includes(sentence), "the message");
+    await nvim.says("4 unreviewed changes from an earlier session: see :GeminiChanges");
     await nvim.command("GeminiUndo all");
     await nvim.waitFor(async () => (await changed(nvim)).length === 0, "all to be undone");
     const read = (name: string) => readFileSync(nvim.path(name), "utf8");

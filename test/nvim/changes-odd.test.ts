@@ -48,7 +48,7 @@ async function start(t: Test, options: NvimOptions) {
     },
     /** Waits until a message matches the pattern. Then clears the messages. */
     async says(sentence: RegExp) {
-      await nvim.waitFor(async () => sentence.test(await nvim.messages()), `${sentence}`);
+      await nvim.says(sentence);
       await nvim.command("messages clear");
     },
   };
@@ -320,12 +320,8 @@ t.test(
     await nvim.waitFor("#require('gemini-bridge').changes() == 1", "the change");
     await nvim.input(":GeminiUndo!<CR>Gotyped<Esc>");
     await nvim.waitFor(async () => read("a.txt") === "1\n2\n3\n", "the undone file");
-    await nvim.waitFor(
-      async () =>
-        (await nvim.messages()).includes(
-          "a.txt has changed on disk, but you have unsaved changes. :e! discards them, :w! overwrites the file.",
-        ),
-      "the message",
+    await nvim.says(
+      "a.txt has changed on disk, but you have unsaved changes. :e! discards them, :w! overwrites the file.",
     );
     t.same(await nvim.lua("return vim.fn.getline(1, '$')"), ["1", "two", "3", "typed"]);
     await nvim.input(":edit!<CR>");

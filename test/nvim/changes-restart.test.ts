@@ -121,7 +121,7 @@ t.test(
     await agent.script("AfterAgent");
     const sentence =
       /Some changes by gemini may be missing from :GeminiChanges: the bridge was not running when a command began\./;
-    await nvim.waitFor(async () => sentence.test(await nvim.messages()), "the sentence");
+    await nvim.says(sentence);
     t.strictSame(await changes(), []);
     await nvim.command("GeminiChanges!");
     t.match(await nvim.lua("return vim.fn.getqflist()[1].text"), sentence);

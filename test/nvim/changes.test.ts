@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
-import { type RunningBridge, startBridge } from "../support/bridge.ts";
+import { startBridge } from "../support/bridge.ts";
 import { HookedAgent } from "../support/hooked-agent.ts";
 import type { NvimOptions } from "../support/nvim.ts";
 
@@ -57,11 +57,8 @@ async function start(t: Test, options: NvimOptions) {
   };
 }
 
-const says = (bridge: RunningBridge, sentence: RegExp) =>
-  bridge.nvim.waitFor(async () => sentence.test(await bridge.nvim.messages()), `${sentence}`);
-
 t.test("changes are marked, listed, kept and undone by hunk", async (t) => {
-  const { bridge, nvim, agent, read, lines, changes, signs } = await start(t, {
+  const { nvim, agent, read, lines, changes, signs } = await start(t, {
     files: { "a.txt": "1\n2\n3\n4\n5\n6\n" },
     args: ["a.txt"],
   });
@@ -83,23 +80,23 @@ t.test("changes are marked, listed, kept and undone by hunk", async (t) => {
   ]);
   t.same(await nvim.lua("return vim.g.seen"), Array(2).fill(`gemini ${nvim.path("a.txt")}`));
   await agent.done();
-  await says(bridge, /gemini changed 1 file \(\+3 -2\): see :GeminiChanges$/m);
+  await nvim.says(/gemini changed 1 file \(\+3 -2\): see :GeminiChanges$/m);
 
   await nvim.input("ggO0<Esc>");
   await signs(t, "2-2 ┃, 5-6 ┃, 7-7 ▁", "they move with the text");
   await nvim.command("w");
   await nvim.input(":5GeminiKeep<CR>");
   await signs(t, "2-2 ┃, 7-7 ▁", "the hunk in the range is kept");
-  await says(bridge, /^gemini-bridge: Kept 1 hunk in a\.txt\.$/m);
+  await nvim.says(/^gemini-bridge: Kept 1 hunk in a\.txt\.$/m);
   t.equal(String(read("a.txt")), "0\none\n2\n3\n3a\n3b\n4\n6\n");
   await nvim.input("gg:GeminiUndo<CR>");
-  await says(bridge, /No unreviewed changes here: :GeminiChanges/);
+  await nvim.says(/No unreviewed changes here: :GeminiChanges/);
   await nvim.command("let g:tick = b:changedtick | let g:seq = undotree().seq_cur");
   await nvim.lua("vim.keymap.set('n', ']g', '<Plug>(gemini-next-change)')");
   await nvim.lua("vim.keymap.set('n', '[g', '<Plug>(gemini-prev-change)')");
   await nvim.input("]g:GeminiUndo<CR>");
   await signs(t, "7-7 ▁", "the hunk at the cursor is undone");
-  await says(bridge, /^gemini-bridge: Undid 1 hunk in a\.txt\.$/m);
+  await nvim.says(/^gemini-bridge: Undid 1 hunk in a\.txt\.$/m);
   t.equal(String(read("a.txt")), "0\n1\n2\n3\n3a\n3b\n4\n6\n");
   t.equal(await lines(), "0 1 2 3 3a 3b 4 6");
   t.equal(await nvim.lua("return vim.bo.modified"), false);
@@ -124,7 +121,7 @@ t.test(
   async (t) => {
     const latin1 = Buffer.from("caf\xe9\r\nna\xefve\r\n", "latin1");
     const bom = Buffer.from("\uFEFFx\ny");
-    const { bridge, nvim, agent, read, changes, signs } = await start(t, {
+    const { nvim, agent, read, changes, signs } = await start(t, {
       files: { "a.txt": latin1, "b.txt": bom, "gone.txt": "old\n" },
       args: ["a.txt"],
     });
@@ -165,19 +162,19 @@ t.test(
     await nvim.command("cclose");
     await nvim.command("GeminiUndo all");
     await nvim.waitFor(async () => (await changes()).length === 0, "all to be undone");
-    await says(bridge, /^gemini-bridge: Undid 5 hunks in 4 files\. No unreviewed changes are left\.$/m);
+    await nvim.says(/^gemini-bridge: Undid 5 hunks in 4 files\. No unreviewed changes are left\.$/m);
     t.ok(read("a.txt").equals(latin1));
     t.ok(read("b.txt").equals(bom));
     t.equal(String(read("gone.txt")), "old\n");
     t.notOk(existsSync(nvim.path("new.txt")));
-    t.notMatch(await bridge.nvim.messages(), /E\d+|conflict|cannot/);
+    t.notMatch(await nvim.messages(), /E\d+|conflict|cannot/);
   },
 );
 
 t.test(
   "a deleted file opens from the list of changes with its old text, and can be restored there",
   async (t) => {
-    const { bridge, nvim, agent, read, lines, changes } = await start(t, {
+    const { nvim, agent, read, lines, changes } = await start(t, {
       files: { "src/gone.txt": "caf\u00e9\nold\n", "a.txt": "1\n", "kept.txt": "x\n" },
       args: ["a.txt"],
     });
@@ -194,7 +191,7 @@ t.test(
       true,
       false,
     ]);
-    await says(bridge, /gemini deleted src\/gone\.txt\. :GeminiUndo restores the file/);
+    await nvim.says(/gemini deleted src\/gone\.txt\. :GeminiUndo restores the file/);
     await nvim.command("GeminiUndo");
     await nvim.waitFor("vim.fn.expand('%:.') == 'src/gone.txt'", "the window to show the file");
     t.equal(String(read("src/gone.txt")), "caf\u00e9\nold\n");
@@ -208,7 +205,7 @@ t.test(
     await nvim.command("cc 2");
     await nvim.waitFor("vim.api.nvim_buf_get_lines(0, 0, -1, true)[1] == 'x'", "the old text");
     await nvim.command("GeminiKeep");
-    await says(bridge, /Kept 1 hunk in kept\.txt/);
+    await nvim.says(/Kept 1 hunk in kept\.txt/);
     t.same(await changes(), []);
     t.notOk(existsSync(nvim.path("kept.txt")));
     await nvim.command("buffer a.txt");
@@ -217,7 +214,7 @@ t.test(
 );
 
 t.test("undoing several files reports the result in one message", async (t) => {
-  const { bridge, nvim, agent, read, signs } = await start(t, {
+  const { nvim, agent, read, signs } = await start(t, {
     files: { "a.txt": "1\n", "b.txt": "1\n" },
     args: ["a.txt"],
   });
@@ -228,7 +225,7 @@ t.test("undoing several files reports the result in one message", async (t) => {
   await nvim.input("Omine<Esc>");
   await nvim.command("messages clear");
   await nvim.command("GeminiUndo all");
-  await says(bridge, /gemini-bridge: /);
+  await nvim.says(/gemini-bridge: /);
   t.equal(
     (await nvim.messages()).trim(),
     "gemini-bridge: Undid 1 hunk in b.txt. a.txt has unsaved changes: save or discard them first",
@@ -236,9 +233,9 @@ t.test("undoing several files reports the result in one message", async (t) => {
   t.equal(String(read("a.txt")), "2\n");
   t.equal(String(read("b.txt")), "1\n");
   await nvim.command("GeminiKeep all");
-  await says(bridge, /Kept 1 hunk in a\.txt\./);
+  await nvim.says(/Kept 1 hunk in a\.txt\./);
   await nvim.command("GeminiKeep all");
-  await says(bridge, /No unreviewed changes\./);
+  await nvim.says(/No unreviewed changes\./);
 });
 
 t.test(
@@ -252,7 +249,7 @@ t.test(
     await agent.write("a.txt", "1\n2\n3\nagent\n");
     await signs(t, "5-5 ┃", "where the line is in the buffer that has unsaved changes");
     await nvim.command("GeminiUndo!");
-    await says(bridge, /a\.txt has unsaved changes: save or discard them first/);
+    await nvim.says(/a\.txt has unsaved changes: save or discard them first/);
     t.equal(await lines(), "mine 1 2 3 4", "which is not touched");
     t.equal(String(read("a.txt")), "1\n2\n3\nagent\n");
     await nvim.command("silent w!");
@@ -278,7 +275,7 @@ t.test(
     await nvim.command("w");
     await signs(t, "5-5 !", "the user's edit of the agent's line is a conflict");
     await nvim.command("GeminiUndo!");
-    await says(bridge, /1 hunk in \S+ was not undone, because you have edited it since/);
+    await nvim.says(/1 hunk in \S+ was not undone, because you have edited it since/);
     await nvim.command("GeminiKeep!");
     await signs(t, "", "which can be kept");
     t.equal(String(read("a.txt")), "mine\n1\n2\n3\nfours\n");

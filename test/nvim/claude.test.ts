@@ -137,12 +137,8 @@ t.test("accepting an unchanged text counts as a rejection, and a message says so
   await nvim.lua(`vim.api.nvim_buf_set_lines(${PROPOSAL}, 0, -1, true, { 'one', 'two', 'three' })`);
   await nvim.command("GeminiAccept");
   t.same(await answer, ["DIFF_REJECTED", "tab"]);
-  await nvim.waitFor(
-    async () =>
-      /You accepted a text for a\.txt that equals the file: Claude Code treats this as a rejection/.test(
-        await nvim.messages(),
-      ),
-    "the message",
+  await nvim.says(
+    /You accepted a text for a\.txt that equals the file: Claude Code treats this as a rejection/,
   );
 });
 
@@ -176,7 +172,7 @@ t.test("a path that cannot be reviewed is refused, so that the CLI asks in its t
   const warning =
     `Neovim cannot show the edit of workspace by Claude Code (${bridge.nvim.dirs.workspace} is a directory). ` +
     "Answer in the terminal of the CLI.";
-  await bridge.nvim.waitFor(async () => (await bridge.nvim.messages()).includes(warning), "the warning");
+  await bridge.nvim.says(warning);
   t.match(await client.openDiff("a.txt", "x"), ["error", /must be absolute/]);
   t.match(await client.call("openDiff", {}), ["error", /./]);
   await t.rejects(client.request("unknown/method", {}), /-32601/);

@@ -101,10 +101,7 @@ t.test("a prompt cannot refer to a file whose path is not UTF-8", async (t) => {
   for (const command of ["GeminiSend what is this?", "GeminiAdd", "lua vim.cmd.GeminiAdd('\\254.txt')"]) {
     await nvim.command("messages clear");
     await nvim.command(command);
-    await nvim.waitFor(
-      async () => /A path that is not UTF-8 cannot be sent: .*<fe>\.txt/.test(await nvim.messages()),
-      `${command} to say so`,
-    );
+    await nvim.says(/A path that is not UTF-8 cannot be sent: .*<fe>\.txt/);
   }
   const terminals =
     "#vim.tbl_filter(function(buf) return vim.bo[buf].buftype == 'terminal' end, vim.api.nvim_list_bufs())";

@@ -141,8 +141,7 @@ t.test(
     await nvim.command(`GeminiAccept ${nvim.path("a.txt")}`);
     await nvim.waitFor(async () => (await bridge.status()).diffs.length === 0, "the other review to close");
     const found = /Open the accepted text of \S+ with :edit (\S+)/;
-    await nvim.waitFor(async () => found.test(await nvim.messages()), "the notice");
-    const messages = await nvim.messages();
+    const messages = await nvim.says(found);
     t.match(messages, "Open the accepted text of a.txt");
     await nvim.command(`edit ${found.exec(messages)?.[1]} | write ${nvim.path("kept.txt")}`);
     t.equal(readFileSync(nvim.path("kept.txt"), "utf8"), "kept\r\ntext", "byte for byte");

@@ -187,8 +187,7 @@ t.test(
     await reviewer.show({ id, filePath: path("a.txt"), newContent: "second\n", client: "x", label: "x" });
     await nvim.input("<Esc>");
     await reviewer.close(id);
-    await nvim.waitFor(async () => /Open your edits with/.test(await nvim.messages()), "the message");
-    const command = /:edit \S+/.exec(await nvim.messages())?.[0];
+    const command = /:edit \S+/.exec(await nvim.says(/Open your edits with/))?.[0];
     await nvim.input(`${command}<CR>`);
     t.same(await nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)"), ["firstedited"]);
   },

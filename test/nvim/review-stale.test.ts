@@ -68,12 +68,8 @@ for (const args of [["a.txt"], ["b.txt"]]) {
     write(path, "four\n");
     await isStale(true);
     await nvim.input(":GeminiAccept<CR>");
-    await nvim.waitFor(
-      async () =>
-        /a\.txt has changed since the proposal was made: compare again, then accept with :GeminiAccept!/.test(
-          await nvim.messages(),
-        ),
-      "the refusal",
+    await nvim.says(
+      /a\.txt has changed since the proposal was made: compare again, then accept with :GeminiAccept!/,
     );
     t.equal(await nvim.lua("return #require('gemini-bridge').diffs()"), 1);
     await nvim.input(":GeminiAccept!<CR>");
@@ -118,7 +114,7 @@ t.test("edits in a proposal that the CLI does not write open a new review", asyn
     await nvim.input("Goand more<Esc>");
     await nvim.command("messages clear");
     write(path, PROPOSED.replaceAll("\n", "\r\n"));
-    await nvim.waitFor(async () => /without your edits/.test(await nvim.messages()), "the message");
+    await nvim.says(/without your edits/);
     await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review of the edits");
     await nvim.command(decide);
     await isClosed();
@@ -243,10 +239,7 @@ t.test("a write that the host has not noticed yet makes the proposal stale", asy
       path,
     );
     t.equal(pending, 1);
-    await nvim.waitFor(
-      async () => /a\.txt has changed since the proposal/.test(await nvim.messages()),
-      "the refusal",
-    );
+    await nvim.says(/a\.txt has changed since the proposal/);
   }
 });
 
@@ -270,6 +263,6 @@ t.test("changes of the file that auto-save has written make the proposal stale",
   await nvim.input("Gomine<Esc>");
   await nvim.waitFor(() => readFileSync(path, "utf8").includes("mine"), "auto-save");
   await nvim.input(":GeminiAccept<CR>");
-  await nvim.waitFor(async () => /a\.txt has changed since/.test(await nvim.messages()), "the refusal");
+  await nvim.says(/a\.txt has changed since/);
   t.equal(await nvim.lua("return #require('gemini-bridge').diffs()"), 1);
 });

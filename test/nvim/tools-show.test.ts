@@ -175,17 +175,11 @@ t.test(
     await nvim.lua(swap);
     await startNvim(t, { cwd: nvim.dirs.workspace, args: ["long.txt", "notes.md", "-O"], init: swap });
     t.equal(await client.text("open_file", { path: "long.txt" }), "long.txt is shown.");
-    await nvim.waitFor(
-      async () => (await nvim.messages()).includes("long.txt has a swap file"),
-      "the message",
-    );
+    await nvim.says("long.txt has a swap file");
     await client.text("symbols", { path: "notes.md" });
     await nvim.input(":edit notes.md<CR>");
     t.equal(await nvim.lua("return vim.fn.getline(1)"), "# Notes");
-    await nvim.waitFor(
-      async () => (await nvim.messages()).includes("notes.md has a swap file"),
-      "the message",
-    );
+    await nvim.says("notes.md has a swap file");
     t.ok(await nvim.lua("return vim.fn.swapname('%') ~= ''"), "with a swap file of its own");
     t.notMatch(await nvim.messages(), /E\d+:/);
   },

@@ -77,10 +77,7 @@ t.test("many edits of a turn in YOLO mode are listed and undone", async (t) => {
       "gone.txt deleted 1",
     ],
   );
-  await nvim.waitFor(
-    async () => /gemini changed 6 files .*see :GeminiChanges/.test(await nvim.messages()),
-    "the line at the end of the turn",
-  );
+  await nvim.says(/gemini changed 6 files .*see :GeminiChanges/);
   await nvim.command("5GeminiUndo");
   await nvim.waitFor(() => read("crlf.txt").includes("five"), "the hunk to be undone");
   t.equal(String(read("crlf.txt")), "one\r\nzwei\r\nthree\r\nfour\r\nfive\r\nsix\r\n");

@@ -11,14 +11,12 @@ t.test("messages about each CLI contain its own name and its own settings", asyn
   const program = join(nvim.dirs.home, "bin/llxprt");
   writeFileSync(program, '#!/bin/sh\nps -ww -o args= -p $PPID > "$HOME/run"\nexec cat\n', { mode: 0o755 });
   await running(nvim);
-  const told = async (text: RegExp) =>
-    nvim.waitFor(async () => text.test(await nvim.messages()), String(text), 10_000);
   await nvim.command("Gemini cli=ola");
-  await told(
+  await nvim.says(
     /ola is not connected yet\. Answer Yes if it asks whether to connect\. In any case, type \/ide enable\./,
   );
   await nvim.command("Gemini cli=llxprt");
-  await told(
+  await nvim.says(
     /LLxprt Code is not connected yet\. Answer No if it asks whether to connect\. In any case, type \/ide enable\./,
   );
   const above = () => readFileSync(join(nvim.dirs.home, "run"), "utf8");

@@ -96,12 +96,7 @@ t.test("two Neovims do not overwrite each other's discovery files", async (t) =>
   renameSync(`${path}.new`, path);
   const host = Number(await nvim.lua("return require('gemini-bridge').status().pid"));
   process.kill(host, "SIGKILL");
-  await nvim.waitFor(
-    async () =>
-      /Qwen Code cannot find this Neovim: \S+\.lock belongs to another editor/.test(await nvim.messages()),
-    "the message",
-    10_000,
-  );
+  await nvim.says(/Qwen Code cannot find this Neovim: \S+\.lock belongs to another editor/);
   await nvim.command("GeminiStop");
   await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the end");
   t.equal(readFileSync(path, "utf8"), others, "it is as it was");
@@ -111,10 +106,7 @@ t.test("a discovery file that cannot be written does not affect other CLIs", asy
   const nvim = await startWithClis(t);
   chmodSync(join(nvim.dirs.home, ".qwen"), 0o777);
   await running(nvim);
-  await nvim.waitFor(
-    async () => /Qwen Code cannot find this Neovim: anyone may rename/.test(await nvim.messages()),
-    "the message",
-  );
+  await nvim.says(/Qwen Code cannot find this Neovim: anyone may rename/);
   t.ok(await nvim.lua("return require('gemini-bridge').status().discovery_file"));
 });
 

@@ -14,10 +14,7 @@ t.test("the bridge runs after the first use, and after an update without a build
   const isRunning = "require('gemini-bridge').status().state == 'running'";
 
   await nvim.input(":GeminiStart<CR>");
-  await nvim.waitFor(
-    async () => /The bridge did not start: it is not built yet; run :GeminiBuild/.test(await nvim.messages()),
-    "what is missing to be said",
-  );
+  await nvim.says(/The bridge did not start: it is not built yet; run :GeminiBuild/);
   t.equal(await nvim.lua("return require('gemini-bridge').status().state"), "stopped");
 
   await nvim.command("GeminiBuild");
@@ -38,10 +35,7 @@ t.test("the bridge runs after the first use, and after an update without a build
   utimesSync(source, later + 10, later + 10);
   await nvim.command("messages clear");
   await nvim.input(":GeminiStart<CR>");
-  await nvim.waitFor(
-    async () => /it was updated but not rebuilt; run :GeminiBuild/.test(await nvim.messages()),
-    "what is wrong to be said",
-  );
+  await nvim.says(/it was updated but not rebuilt; run :GeminiBuild/);
   await nvim.command("GeminiBuild");
   await nvim.waitFor(isRunning, "the updated bridge to run", 20_000);
 

@@ -255,10 +255,7 @@ t.test("changes of Qwen Code in auto mode are listed", async (t) => {
       "qwen new.txt added 1",
       "qwen gone.txt deleted 1",
     ]);
-    await nvim.waitFor(
-      async () => /auto changed 5 files .*see :GeminiChanges/.test(await nvim.messages()),
-      "the line at the end of the turn",
-    );
+    await nvim.says(/auto changed 5 files .*see :GeminiChanges/);
     await tells(t, nvim, ["TurnStarted qwen: Change everything.", "Waiting qwen", "TurnEnded qwen"]);
     await nvim.lua(`vim.api.nvim_set_current_win(vim.fn.win_findbuf(vim.fn.bufnr('crlf.txt'))[1])`);
     await nvim.command("5GeminiUndo");

@@ -68,11 +68,7 @@ t.test("with terminal.reconnect = false, a message tells the user how to reconne
     "require('gemini-bridge').setup({ terminal = { reconnect = false } })",
   );
   await replaceHost(nvim, kill);
-  await nvim.waitFor(
-    async () => /To reconnect a CLI that shows/.test(await nvim.messages()),
-    "the notice",
-    15_000,
-  );
+  await nvim.says(/To reconnect a CLI that shows/, 15_000);
   // A late failure to find the old host would end the next connection, so this waits until the CLI has found the new
   // host.
   await nvim.waitFor(

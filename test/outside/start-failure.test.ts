@@ -10,7 +10,7 @@ import { waitFor } from "../support/wait.ts";
 async function refuses(t: Test, nvim: Nvim, message: RegExp): Promise<void> {
   const bridge = new RunningBridge(t, nvim);
   await nvim.command("GeminiStart");
-  await nvim.waitFor(async () => /did not start/.test(await nvim.messages()), "the message", 15_000);
+  await nvim.says(/did not start/, 15_000);
   await bridge.is("stopped");
   const messages = await nvim.messages();
   t.match(messages, message);
@@ -106,11 +106,7 @@ t.test("a start succeeds in unusual environments", async (t) => {
       const found = lstatSync(path, { throwIfNoEntry: false });
       return found && found.uid !== process.getuid?.();
     });
-    if (foreign !== undefined)
-      return nvim.waitFor(
-        async () => (await nvim.messages()).includes(`${foreign} belongs to another user; set TMPDIR`),
-        "the refusal to use the folder of another user",
-      );
+    if (foreign !== undefined) return nvim.says(`${foreign} belongs to another user; set TMPDIR`);
     await bridge.is("running");
     const { discovery_file } = await bridge.status();
     t.match(discovery_file, /^\/tmp\/gemini\/ide\//);

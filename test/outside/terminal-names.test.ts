@@ -89,10 +89,7 @@ t.test("the host knows which CLI runs in which terminal, also after a crash", as
     await agent.write(`by-${cli}.txt`, "new\n");
     await agent.done();
   }
-  await nvim.waitFor(
-    async () => /tests changed 1 file \(\+1 -0\)/.test(await nvim.messages()),
-    "the end of its turn under the terminal's name",
-  );
+  await nvim.says(/tests changed 1 file \(\+1 -0\)/);
 
   const { pid } = z
     .object({ pid: z.int() })

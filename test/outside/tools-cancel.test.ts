@@ -142,10 +142,7 @@ t.test("a cancelled call of a tool closes its review", async (t) => {
   await nvim.waitFor("vim.fn.getline(1) == 'mine' and vim.fn.mode() == 'n'", "the user's edit");
   await cancel(second.id);
   await waitForReviews(bridge, 0);
-  await nvim.waitFor(
-    async () => /Open your edits with :edit gemini:\/\/kept\//.test(await nvim.messages()),
-    "the user's own text to be kept",
-  );
+  await nvim.says(/Open your edits with :edit gemini:\/\/kept\//);
   t.equal(onDisk("greet.js"), FILES["greet.js"]);
 });
 

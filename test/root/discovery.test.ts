@@ -62,7 +62,7 @@ t.test("the bridge does not start if another user has created its directory", as
   chownSync(directory, overflow, overflow);
   const bridge = new RunningBridge(t, nvim);
   await nvim.command("GeminiStart");
-  await nvim.waitFor(async () => /did not start/.test(await nvim.messages()), "the message", 15_000);
+  await nvim.says(/did not start/, 15_000);
   await bridge.is("stopped");
   t.match(await nvim.messages(), /belongs to another user; set TMPDIR/);
   t.same(readdirSync(directory), []);

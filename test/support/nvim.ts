@@ -193,6 +193,23 @@ export class Nvim {
   }
 
   /**
+   * Waits until `:messages` contains a text or matches a pattern. Shows all messages on failure.
+   * @returns the text of `:messages`
+   * @param timeout milliseconds
+   */
+  async says(wanted: string | RegExp, timeout = 10_000): Promise<string> {
+    let text = "";
+    const isSaid = async () => {
+      text = await this.messages();
+      return typeof wanted === "string" ? text.includes(wanted) : wanted.test(text);
+    };
+    await waitFor(isSaid, `${wanted}`, timeout).catch((error: unknown) => {
+      throw new Error(`${wanted} in:\n${text}`, { cause: error });
+    });
+    return text;
+  }
+
+  /**
    * Polls a Lua expression or a function until the value is truthy.
    * @returns the value
    * @param timeout milliseconds

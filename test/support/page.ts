@@ -51,12 +51,6 @@ export async function startPage(t: Test, options: NvimOptions) {
       await nvim.waitFor(isThere, "the windows").catch(() => {});
       t.same(await windows(), wanted);
     },
-    says: (sentence: RegExp) =>
-      nvim
-        .waitFor(async () => sentence.test(await nvim.messages()), `${sentence}`)
-        .catch(async (error) => {
-          throw new Error(`${sentence} in:\n${await nvim.messages()}`, { cause: error });
-        }),
   };
   return page;
 }
