@@ -32,7 +32,7 @@ async function move(
 }
 
 t.test("a burst of events sends one snapshot after the debounce delay", async (t) => {
-  const host = await startContext(t, { files, args: ["a.txt"] });
+  const { host } = await startContext(t, { files, args: ["a.txt"] });
   await host.until(t, () => host.paths().length, 1, "the file");
   const before = host.snapshots.length;
   const { first } = await move(host, 1, 20);
@@ -43,7 +43,7 @@ t.test("a burst of events sends one snapshot after the debounce delay", async (t
 });
 
 t.test("without a debounce delay, a snapshot is sent immediately after an event", async (t) => {
-  const host = await startContext(t, { files, args: ["a.txt"] });
+  const { host } = await startContext(t, { files, args: ["a.txt"] });
   await host.subscribe({ debounce: 0, maxWait: 0 });
   for (const line of [2, 3, 4]) {
     await move(host, 1, line);
@@ -52,7 +52,7 @@ t.test("without a debounce delay, a snapshot is sent immediately after an event"
 });
 
 t.test("during constant movement of the cursor, a snapshot is sent every 250 ms", async (t) => {
-  const host = await startContext(t, { files, args: ["a.txt"] });
+  const { host } = await startContext(t, { files, args: ["a.txt"] });
   await host.subscribe({ maxWait: 240 });
   await host.until(t, () => host.paths().length, 1, "the file");
   const before = host.snapshots.length;
@@ -66,8 +66,7 @@ t.test("during constant movement of the cursor, a snapshot is sent every 250 ms"
 });
 
 t.test("an unchanged context is not sent", async (t) => {
-  const host = await startContext(t, { files, args: ["a.txt"] });
-  const { nvim } = host;
+  const { host, nvim } = await startContext(t, { files, args: ["a.txt"] });
   await host.until(t, () => host.paths().length, 1, "the file");
   const contexts = host.contexts.length;
   for (const keys of ["jk", ":<Esc>", "<C-w>s<C-w>c", ":terminal<CR>:bd!<CR>"]) {
@@ -81,8 +80,7 @@ t.test("an unchanged context is not sent", async (t) => {
 });
 
 t.test("without a CLI, no context is read and no subscription is left", async (t) => {
-  const host = await startContext(t, { files, args: ["a.txt"], connected: false });
-  const { nvim } = host;
+  const { host, nvim } = await startContext(t, { files, args: ["a.txt"], connected: false });
   const autocommands = "#vim.api.nvim_get_autocmds({ event = { 'CursorMoved', 'CursorMovedI' } })";
   const before = await nvim.lua(`return ${autocommands}`);
   await nvim.lua(`
@@ -106,7 +104,7 @@ t.test("without a CLI, no context is read and no subscription is left", async (t
 });
 
 t.test("a thousand buffers do not block the editor", async (t) => {
-  const host = await startContext(t, {
+  const { host } = await startContext(t, {
     files,
     args: ["a.txt"],
     connected: false,

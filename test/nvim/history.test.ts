@@ -184,8 +184,7 @@ t.test(
 );
 
 t.test("history() groups entries by turn, even after a crash of the host", async (t) => {
-  const bridge = await startBridge(t, { files: { "a.txt": "1\n" } });
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startBridge(t, { files: { "a.txt": "1\n" } });
   const agent = new HookedAgent(bridge);
   const history = async () => Turns.parse(await nvim.lua("return require('gemini-bridge').history()"));
   t.same(await nvim.lua("return require('gemini-bridge').history()"), []);
@@ -209,16 +208,13 @@ t.test("history() groups entries by turn, even after a crash of the host", async
     ["gemini: go on", "rejected c.txt", "written a.txt"],
     ["gemini: go on", "written a.txt", "written b.txt"],
   ]);
-  const host = await bridge.host();
-  process.kill(host, "SIGKILL");
-  await bridge.nextHost(host);
+  await bridge.replaceHost();
   t.same(await history(), before);
   await agent.write("d.txt", "1\n");
   const [now, ...others] = await history();
   t.match(now, { prompt: "go on", entries: { length: 3 } }, "its turn goes on");
   t.same(others, before.slice(1));
-  await nvim.command("GeminiStop");
-  await bridge.is("stopped");
+  await nvim.stopBridge();
   t.equal(await nvim.lua("return require('gemini-bridge').history()"), null, "no host");
 });
 

@@ -13,13 +13,13 @@ import t, { type Test } from "tap";
 import { z } from "zod";
 import { type Nvim, type NvimOptions, startNvim } from "../support/nvim.ts";
 import { killAll } from "../support/processes.ts";
-import { Reviewer } from "../support/review.ts";
+import { startReviewer } from "../support/review.ts";
 import { waitFor } from "../support/wait.ts";
 
 const FILES = { "a.txt": "one\n", "b.txt": "b\n", "c.txt": "c\n" };
 
 async function start(t: Test, options: NvimOptions = {}) {
-  const reviewer = await Reviewer.start(t, { files: FILES, args: ["c.txt"], ...options });
+  const { reviewer } = await startReviewer(t, { files: FILES, args: ["c.txt"], ...options });
   const id = await reviewer.open(reviewer.nvim.path("a.txt"), "two\n");
   return { reviewer, nvim: reviewer.nvim, id };
 }
@@ -138,7 +138,7 @@ t.test("an edited text whose acceptance did not arrive is kept after Neovim's en
 });
 
 t.test("texts that an earlier Neovim has saved can be restored for a week", async (t) => {
-  const { nvim } = await Reviewer.start(t, { files: FILES });
+  const { nvim } = await startReviewer(t, { files: FILES });
   saveTexts(nvim, {
     4: { path: nvim.path("a.txt"), text: "twomine\n" },
     3: { path: "/elsewhere/b.txt", text: "other" },

@@ -111,7 +111,7 @@ t.test(
   "the cursor of the tree stays on its file when the host restarts or the file joins another turn",
   async (t) => {
     const page = await startPage(t, { files: { "a.txt": "a\n", "b.txt": "b\n", "c.txt": "c\n" } });
-    const { nvim, agent, bridge } = page;
+    const { nvim, agent } = page;
     await agent.prompt("first");
     for (const name of ["a", "b", "c"]) await agent.write(`${name}.txt`, "agent\n");
     await page.changed(3);
@@ -119,10 +119,10 @@ t.test(
     await page.is(t, "*page:2", "a.txt:1");
     await nvim.input("]h");
     await page.is(t, "*page:3", "b.txt:1");
-    process.kill(Number(await nvim.lua("return require('gemini-bridge').status().pid")), "SIGKILL");
+    process.kill(await page.bridge.host(), "SIGKILL");
     await page.changed(0);
     await page.changed(3);
-    await bridge.is("running");
+    await nvim.bridgeIs("running");
     await page.is(t, "*page:3", "b.txt:1");
     await agent.prompt("second");
     await agent.write("b.txt", "agent\nagain\n");

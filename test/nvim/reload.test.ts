@@ -1,13 +1,12 @@
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import t, { type Test } from "tap";
-import { Reviewer } from "../support/review.ts";
+import { startReviewer } from "../support/review.ts";
 
 const OPTIONS = ["fileencoding", "fileformat", "bomb", "endofline"];
 
 /** Starts a Neovim that shows a file, and an agent that writes this file. */
 async function start(t: Test, bytes: string | Buffer, init = "") {
-  const reviewer = await Reviewer.start(t, { files: { "a.txt": bytes }, args: ["a.txt"], init });
-  const { nvim } = reviewer;
+  const { reviewer, nvim } = await startReviewer(t, { files: { "a.txt": bytes }, args: ["a.txt"], init });
   const path = nvim.path("a.txt");
   return {
     nvim,

@@ -1,10 +1,10 @@
 import t, { type Test } from "tap";
-import { Reviewer } from "../support/review.ts";
+import { startReviewer } from "../support/review.ts";
 
 const FILES = { "a.txt": "a\n", "b.txt": "b\n", "d/a.txt": "da\n", "other.txt": "other\n" };
 
 async function start(t: Test, init = "") {
-  const reviewer = await Reviewer.start(t, { files: FILES, args: ["other.txt"], init });
+  const { reviewer } = await startReviewer(t, { files: FILES, args: ["other.txt"], init });
   return { reviewer, nvim: reviewer.nvim, path: (name: string) => reviewer.nvim.path(name) };
 }
 /** Lua that answers each vim.ui.select with the item that has the given text, and records the questions. */

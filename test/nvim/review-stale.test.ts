@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import t, { type Test } from "tap";
-import { startBridge } from "../support/bridge.ts";
+import { startConnected } from "../support/bridge.ts";
 import { LAYOUT } from "../support/review.ts";
 
 const FILES = { "a.txt": "one\ntwo\nthree\n", "b.txt": "b\n" };
@@ -26,9 +26,7 @@ const WINBAR = `(function()
 end)()`;
 
 async function start(t: Test, args = ["a.txt"], file = "a.txt") {
-  const bridge = await startBridge(t, { files: FILES, args });
-  const { nvim } = bridge;
-  const client = await bridge.client();
+  const { bridge, nvim, client } = await startConnected(t, { files: FILES, args });
   const path = nvim.path(file);
   const isStale = (stale: boolean) =>
     nvim.waitFor(

@@ -19,8 +19,7 @@ const PROMPTS =
 
 t.test("the model can show files and lists, and read resources", async (t) => {
   const init = `${PROMPTS}\n${languageServer()}`;
-  const bridge = await startBridge(t, { files: FILES, args: ["main.js"], init });
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startBridge(t, { files: FILES, args: ["main.js"], init });
   const client = await connectEditorClient(t, bridge);
   const { mcp, text, refusal } = client;
   const where = () =>
@@ -168,8 +167,11 @@ t.test("the model can show files and lists, and read resources", async (t) => {
 t.test(
   "the tool open_file shows a file that another Neovim has open, and a message tells the user",
   async (t) => {
-    const bridge = await startBridge(t, { files: FILES, args: ["main.js"], init: languageServer() });
-    const { nvim } = bridge;
+    const { bridge, nvim } = await startBridge(t, {
+      files: FILES,
+      args: ["main.js"],
+      init: languageServer(),
+    });
     const client = await connectEditorClient(t, bridge);
     const swap = `vim.o.swapfile, vim.o.directory = true, ${JSON.stringify(nvim.dirs.workspace)}`;
     await nvim.lua(swap);

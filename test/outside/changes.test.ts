@@ -25,8 +25,7 @@ async function start(t: Test, args: string) {
   git("add", "-A");
   git("-c", "user.name=x", "-c", "user.email=x", "commit", "-qm", "first");
   const model = await startModel(t);
-  await nvim.command("GeminiStart");
-  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
+  await nvim.startBridge();
   linkExtension(nvim.dirs.home);
   const cli = await startCliInNvim(t, nvim, { model, args });
   await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the CLI to connect", 20_000);

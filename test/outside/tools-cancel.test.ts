@@ -17,12 +17,11 @@ const RENAME = { path: "main.js", line: 1, symbol: "greet", new_name: "welcome" 
 
 /** Sends calls as plain HTTP requests, so that tests can see the end of each response. */
 async function start(t: Parameters<typeof startBridge>[0], mode = "normal") {
-  const bridge = await startBridge(t, {
+  const { bridge, nvim } = await startBridge(t, {
     files: FILES,
     args: ["spare.js"],
     init: languageServer(mode),
   });
-  const { nvim } = bridge;
   await nvim.command("edit greet.js | edit main.js");
   const client = await connectEditorClient(t, bridge);
   const { port, content } = bridge.file();

@@ -219,6 +219,26 @@ export class Nvim {
     return waitFor(check, what, timeout);
   }
 
+  /**
+   * Waits until the bridge has the given state.
+   * @param timeout milliseconds
+   */
+  async bridgeIs(state: "running" | "stopped", timeout = 10_000): Promise<void> {
+    await this.waitFor(`require('gemini-bridge').status().state == '${state}'`, `state ${state}`, timeout);
+  }
+
+  /** Starts the bridge, and waits until it runs. */
+  async startBridge(timeout?: number): Promise<void> {
+    await this.command("GeminiStart");
+    await this.bridgeIs("running", timeout);
+  }
+
+  /** Stops the bridge, and waits until it is stopped. */
+  async stopBridge(timeout?: number): Promise<void> {
+    await this.command("GeminiStop");
+    await this.bridgeIs("stopped", timeout);
+  }
+
   /** Returns the visible lines of the terminal UI. */
   screen(): Promise<string[]> {
     return this.#ui().screen();
