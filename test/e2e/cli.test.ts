@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import t, { type Test } from "tap";
 import { z } from "zod";
+import { RunningBridge } from "../support/bridge.ts";
 import { startCliInNvim } from "../support/cli.ts";
-import { connectClient, readDiscovery } from "../support/client.ts";
 import { startModel, writesFile } from "../support/model.ts";
 import { startNvim } from "../support/nvim.ts";
 
@@ -49,14 +49,10 @@ t.test("Gemini CLI in a terminal receives the context, and its proposals are sho
 
   await nvim.command("edit notes.md");
   await nvim.input(":GeminiStart<CR>");
-  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
-  const [discovery] = readDiscovery(nvim.dirs.tmp);
-  if (!discovery) throw new Error("no discovery file");
-  const observer = await connectClient(t, {
-    port: discovery.port,
-    token: discovery.content.authToken,
-    name: "observer",
-  });
+  await nvim.bridgeIs("running");
+  const bridge = new RunningBridge(t, nvim);
+  const discovery = bridge.file();
+  const observer = await bridge.client("observer");
   const cli = await startCliInNvim(t, nvim, { model });
 
   await t.test("Gemini CLI connects", async (t) => {
@@ -141,7 +137,7 @@ t.test("Gemini CLI in a terminal receives the context, and its proposals are sho
 
   await t.test("stopping the bridge disconnects Gemini CLI", async (t) => {
     await nvim.input("<C-\\><C-n>:GeminiStop<CR>");
-    await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the bridge to stop");
+    await nvim.bridgeIs("stopped");
     t.notOk(existsSync(discovery.path), "the discovery file is gone");
     await t.resolves(
       nvim.waitFor(

@@ -57,8 +57,7 @@ const start = (t: Test, setup = "", init = "") =>
   });
 
 t.test("the turns of a connected CLI are reported", async (t) => {
-  const bridge = await start(t, "server = { grace = 1000 }");
-  const { nvim } = bridge;
+  const { bridge, nvim } = await start(t, "server = { grace = 1000 }");
   const client = await bridge.client();
   const [{ id } = { id: "" }] = (await bridge.status()).clients;
   await isDoing(bridge, "idle");
@@ -141,8 +140,7 @@ t.test("the turns of a connected CLI are reported", async (t) => {
 });
 
 t.test("earlier edits can be undone although no hook reports the end of a rejected edit", async (t) => {
-  const bridge = await start(t);
-  const { nvim } = bridge;
+  const { bridge, nvim } = await start(t);
   const client = await bridge.client();
   await hook(bridge, "BeforeAgent", { prompt: "write it" });
   await hook(bridge, "BeforeTool", WRITE);
@@ -162,8 +160,7 @@ t.test("earlier edits can be undone although no hook reports the end of a reject
 });
 
 t.test("an edit of a CLI whose process is not visible ends with the session of the CLI", async (t) => {
-  const bridge = await start(t, "server = { grace = 1000 }");
-  const { nvim } = bridge;
+  const { bridge, nvim } = await start(t, "server = { grace = 1000 }");
   const client = await bridge.client();
   await hook(bridge, "BeforeTool", WRITE, 2 ** 22 + 1);
   writeFileSync(nvim.path("a.txt"), "b\n");
@@ -176,8 +173,7 @@ t.test("an edit of a CLI whose process is not visible ends with the session of t
 
 t.test(":GeminiGate decides whether a CLI asks before an edit", async (t) => {
   const mine = "{ like = 'gemini', directory = '~/.mine', env = 'MINE_' }";
-  const bridge = await start(t, `gate = { mine = true }, clis = { mine = ${mine} }`);
-  const { nvim } = bridge;
+  const { bridge, nvim } = await start(t, `gate = { mine = true }, clis = { mine = ${mine} }`);
   const asks = (answer: Answer) => answer.status === 200 && JSON.parse(answer.body).decision === "ask";
   const edit = async (pid?: number) => asks(await hook(bridge, "BeforeTool", WRITE, pid));
   const reaches = (on: boolean) => nvim.waitFor(async () => (await edit()) === on, `the gate to be ${on}`);
@@ -197,9 +193,7 @@ t.test(":GeminiGate decides whether a CLI asks before an edit", async (t) => {
   await t.test("the gate outlives a crash of the host", async () => {
     // Otherwise the session of this client would return and count as a second client.
     await first.close();
-    const before = await bridge.host();
-    process.kill(before, "SIGKILL");
-    await bridge.nextHost(before);
+    await bridge.replaceHost();
     await bridge.client();
     await reaches(true);
   });
@@ -215,23 +209,16 @@ t.test(":GeminiGate decides whether a CLI asks before an edit", async (t) => {
   await nvim.command("GeminiGate maybe");
   await nvim.command("GeminiGate on cli=nobody");
   await nvim.command("GeminiGate on cli=qwen");
-  await nvim.waitFor(
-    async () =>
-      /Usage: :GeminiGate[\s\S]*Unknown CLI 'nobody'[\s\S]*The gate cannot make Qwen Code ask/.test(
-        await nvim.messages(),
-      ),
-    "what is wrong",
-  );
+  await nvim.says(/Usage: :GeminiGate[\s\S]*Unknown CLI 'nobody'[\s\S]*The gate cannot make Qwen Code ask/);
   const completion = await nvim.lua("return vim.fn.getcompletion('GeminiGate ', 'cmdline')");
   t.same(completion, ["off", "on", "cli=gemini", "cli=claude", "cli=mine"]);
 });
 
 t.test("a desktop notification is sent while Neovim is not focused", async (t) => {
-  const bridge = await startBridge(t, {
+  const { bridge, nvim } = await startBridge(t, {
     tui: true,
     init: `${EVENTS}\nrequire('gemini-bridge').setup({ notify = { desktop = true } })`,
   });
-  const { nvim } = bridge;
   const terminal = await connectRpc(join(nvim.dirs.base, "terminal"), nvim.exited);
   await terminal.lua(`
     _G.requests = {}

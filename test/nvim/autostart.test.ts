@@ -1,6 +1,5 @@
 /** Tests the option `autostart`. */
 import t from "tap";
-import { RunningBridge } from "../support/bridge.ts";
 import { startNvim } from "../support/nvim.ts";
 
 const setup = (value: string) => `require('gemini-bridge').setup({ autostart = ${value} })`;
@@ -9,14 +8,14 @@ const isPast = "vim.g.past";
 for (const value of ["true", "'idle'"])
   t.test(`autostart = ${value} starts the bridge without a message`, async (t) => {
     const nvim = await startNvim(t, { init: setup(value) });
-    await new RunningBridge(t, nvim).is("running");
+    await nvim.bridgeIs("running");
     t.equal(await nvim.messages(), "");
   });
 
 t.test("autostart starts the bridge even if setup() runs late", async (t) => {
   const nvim = await startNvim(t);
   await nvim.lua(setup("'idle'"));
-  await new RunningBridge(t, nvim).is("running");
+  await nvim.bridgeIs("running");
 });
 
 t.test("autostart does not start a bridge that the user has stopped", async (t) => {
@@ -25,5 +24,5 @@ t.test("autostart does not start a bridge that the user has stopped", async (t) 
   const nvim = await startNvim(t, { init: setup("false") });
   await nvim.lua(`${setup("'idle'")} vim.cmd.GeminiStart() vim.cmd.GeminiStop() ${later}`);
   await nvim.waitFor(isPast, "the moment to pass");
-  await new RunningBridge(t, nvim).is("stopped");
+  await nvim.bridgeIs("stopped");
 });

@@ -1,31 +1,14 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import t, { type Test } from "tap";
-import { type CompanionClient, connectClient, type Discovery, readDiscovery } from "../support/client.ts";
-import { type Nvim, type NvimOptions, startNvim } from "../support/nvim.ts";
-
-interface Running {
-  nvim: Nvim;
-  discovery: Discovery;
-  client: CompanionClient;
-}
-
-/** Starts a Neovim with a running bridge and one connected client. */
-async function startBridge(t: Test, options: NvimOptions = {}): Promise<Running> {
-  const nvim = await startNvim(t, options);
-  await nvim.command("GeminiStart");
-  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
-  const [discovery, ...others] = readDiscovery(nvim.dirs.tmp);
-  if (!discovery || others.length > 0) throw new Error("not exactly one discovery file");
-  const client = await connectClient(t, { port: discovery.port, token: discovery.content.authToken });
-  return { nvim, discovery, client };
-}
+import { RunningBridge, startConnected } from "../support/bridge.ts";
+import { type Nvim, startNvim } from "../support/nvim.ts";
+import { becomes } from "../support/wait.ts";
 
 /** Waits until the messages of the plugin, without the plugin's name, are exactly the given messages. */
 async function says(t: Test, nvim: Nvim, wanted: string[]): Promise<void> {
   const said = async () => (await nvim.messages()).trim().replaceAll(/^gemini-bridge: /gm, "");
-  await nvim.waitFor(async () => (await said()) === wanted.join("\n"), wanted.join("\n")).catch(() => {});
-  t.same((await said()).split("\n"), wanted);
+  await becomes(t, async () => (await said()).split("\n"), wanted);
 }
 
 const ENVIRONMENT = ["SERVER_PORT", "WORKSPACE_PATH", "AUTH_TOKEN", "PID"].map(
@@ -39,10 +22,9 @@ t.test("the bridge writes the discovery file and sets the environment", async (t
   });
   const inside = nvim.path("repo/packages/a");
   await nvim.lua("vim.fn.chdir(...)", inside);
-  await nvim.command("GeminiStart");
-  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
-  const [file] = readDiscovery(nvim.dirs.tmp);
-  if (!file) throw new Error("no discovery file");
+  await nvim.startBridge();
+  const bridge = new RunningBridge(t, nvim);
+  const file = bridge.file();
 
   t.equal(file.mode, 0o600);
   t.equal(statSync(dirname(file.path)).mode & 0o777, 0o700);
@@ -60,13 +42,12 @@ t.test("the bridge writes the discovery file and sets the environment", async (t
 
   await nvim.command(`cd ${nvim.path("repo")}`);
   await nvim.waitFor(
-    () => readDiscovery(nvim.dirs.tmp)[0]?.content.workspacePath === nvim.path("repo"),
+    () => bridge.file().content.workspacePath === nvim.path("repo"),
     "the file to follow :cd",
   );
 
-  await nvim.command("GeminiStop");
-  await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the bridge to stop");
-  t.same(readDiscovery(nvim.dirs.tmp), []);
+  await nvim.stopBridge();
+  t.same(bridge.files(), []);
   t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_SERVER_PORT"), "1", "the inherited value is back");
   t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_SERVER_STDIO_COMMAND"), "code");
   t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_AUTH_TOKEN"), null);
@@ -74,7 +55,7 @@ t.test("the bridge writes the discovery file and sets the environment", async (t
 });
 
 t.test("the context is updated when the user edits, selects and switches files", async (t) => {
-  const { nvim, client } = await startBridge(t, {
+  const { bridge, nvim, client } = await startConnected(t, {
     files: { "a.txt": "one\ntwo\nthree\n", "b.txt": "😀 emoji\n" },
     args: ["a.txt"],
   });
@@ -103,10 +84,7 @@ t.test("the context is updated when the user edits, selects and switches files",
   t.notOk(both.workspaceState && "isTrusted" in both.workspaceState, "the CLI's own folder trust decides");
 
   client.received["ide/contextUpdate"].length = 0;
-  const late = await connectClient(t, {
-    port: Number(await nvim.lua("return require('gemini-bridge').status().port")),
-    token: String(await nvim.lua("return vim.env.GEMINI_CLI_IDE_AUTH_TOKEN")),
-  });
+  const late = await bridge.client();
   const first = await late.waitForNotification("ide/contextUpdate");
   t.equal(
     first.workspaceState?.openFiles?.[0]?.path,
@@ -117,7 +95,7 @@ t.test("the context is updated when the user edits, selects and switches files",
 });
 
 t.test("the user decides diffs of a CLI in Neovim", async (t) => {
-  const { nvim, client } = await startBridge(t, { files: { "a.txt": "one\n" }, args: ["a.txt"] });
+  const { nvim, client } = await startConnected(t, { files: { "a.txt": "one\n" }, args: ["a.txt"] });
   const path = nvim.path("a.txt");
   const focus = () => nvim.lua("return { vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf() }");
   const isOver = () => nvim.waitFor("#require('gemini-bridge').diffs() == 0", "the review to close");
@@ -155,7 +133,7 @@ t.test("the user decides diffs of a CLI in Neovim", async (t) => {
 });
 
 t.test("a proposal that cannot be shown is refused with a reason", async (t) => {
-  const { nvim, client, discovery } = await startBridge(t, { files: { "dir/a.txt": "one\n" } });
+  const { bridge, nvim, client } = await startConnected(t, { files: { "dir/a.txt": "one\n" } });
   mkdirSync(nvim.path("locked"));
   const refusal = async (filePath: string) => {
     const result = await client.openDiff(filePath, "x");
@@ -174,36 +152,29 @@ t.test("a proposal that cannot be shown is refused with a reason", async (t) => 
   t.equal(unknown.isError, true);
   t.match(JSON.stringify(unknown.content), /no diff is open for/);
   t.same(client.errors, []);
-  await says(t, nvim, [`The bridge is running on port ${discovery.port}`]);
+  await says(t, nvim, [`The bridge is running on port ${bridge.file().port}`]);
 });
 
 t.test("starting the bridge is idempotent, and a stop cancels the start", async (t) => {
   const nvim = await startNvim(t);
-  const state = "require('gemini-bridge').status().state";
+  const bridge = new RunningBridge(t, nvim);
   await nvim.lua("local b = require('gemini-bridge') b.start() b.start() b.stop() b.stop()");
-  await nvim.waitFor(`${state} == 'stopped'`, "the cancelled start");
+  await nvim.bridgeIs("stopped");
   await nvim.lua("local b = require('gemini-bridge') b.start() b.stop() b.start()");
-  await nvim.waitFor(`${state} == 'running'`, "the second start", 10_000);
-  const pid = "require('gemini-bridge').status().pid";
-  const before = await nvim.lua(`return ${pid}`);
-  await nvim.command("GeminiRestart");
-  await nvim.waitFor(`${state} == 'running' and ${pid} ~= ${before}`, "the restart to end", 10_000);
-  const [file, ...others] = readDiscovery(nvim.dirs.tmp);
-  t.equal(others.length, 0);
-  await says(t, nvim, [`The bridge was restarted on port ${file?.port}`]);
+  await nvim.bridgeIs("running");
+  await bridge.replaceHost(() => nvim.command("GeminiRestart"));
+  await says(t, nvim, [`The bridge was restarted on port ${bridge.file().port}`]);
 });
 
 t.test("a failed start of the bridge reports the reason", async (t) => {
   const nvim = await startNvim(t, { init: "require('gemini-bridge').setup({ node = 'no-such-node' })" });
-  await nvim.command("GeminiStart");
-  await nvim.waitFor("vim.fn.execute('messages'):find('cannot run no-such-node', 1, true)", "the reason");
+  await nvim.input(":GeminiStart<CR>");
+  const messages = await nvim.says(/^gemini-bridge: The bridge did not start: cannot run no-such-node/m);
+  t.equal(messages.trim().split("\n").length, 1, "and nothing else");
   writeFileSync(join(nvim.dirs.tmp, "gemini"), "in the way");
   await nvim.lua("require('gemini-bridge').setup({})");
   await nvim.command("GeminiStart");
-  await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the start to fail", 10_000);
-  await nvim.waitFor(
-    "vim.fn.execute('messages'):find('gemini is not a directory; remove it, or set TMPDIR', 1, true)",
-    "the reason",
-  );
+  await nvim.bridgeIs("stopped");
+  await nvim.says("gemini is not a directory; remove it, or set TMPDIR");
   t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_AUTH_TOKEN"), null, "nothing is left half done");
 });

@@ -9,55 +9,18 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { basename } from "node:path";
-import t, { type Test } from "tap";
-import { z } from "zod";
-import { startBridge } from "../support/bridge.ts";
+import t from "tap";
 import { HookedAgent } from "../support/hooked-agent.ts";
-import type { NvimOptions } from "../support/nvim.ts";
-import { Reviewer } from "../support/review.ts";
+import { startPage } from "../support/page.ts";
+import { startReviewer } from "../support/review.ts";
 
-const Changes = z.preprocess(
-  (list) => (Array.isArray(list) ? list : []),
-  z.array(
-    z.object({ path: z.string(), status: z.string(), added: z.int(), removed: z.int(), hunks: z.int() }),
-  ),
-);
-
-async function start(t: Test, options: NvimOptions) {
-  const bridge = await startBridge(t, options);
-  const { nvim } = bridge;
-  const changes = async () =>
-    Changes.parse(await nvim.lua("return require('gemini-bridge').changes()")).map(
-      ({ path, status, added, removed, hunks }) =>
-        `${basename(path)} ${status} +${added} -${removed} ${hunks}`,
-    );
-  return {
-    nvim,
-    agent: new HookedAgent(bridge, "one"),
-    other: new HookedAgent(bridge, "two"),
-    changes,
-    read: (name: string) => readFileSync(nvim.path(name), "utf8"),
-    lines: () => nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), ' ')"),
-    /** Waits until exactly the given changes are listed. */
-    async lists(t: Test, ...wanted: string[]) {
-      await nvim
-        .waitFor(async () => (await changes()).join() === wanted.join(), wanted.join())
-        .catch(() => {});
-      t.strictSame(await changes(), wanted);
-    },
-    /** Waits until a message matches the pattern. Then clears the messages. */
-    async says(sentence: RegExp) {
-      await nvim.waitFor(async () => sentence.test(await nvim.messages()), `${sentence}`);
-      await nvim.command("messages clear");
-    },
-  };
-}
+/** Lua that returns the number of marks in the current buffer. */
+const MARKS = "#require('gemini-bridge.changes.signs').list(vim.api.nvim_get_current_buf())";
 
 t.test(
   "changes at the first and last line are undone, even in a buffer that is not modifiable",
   async (t) => {
-    const { nvim, agent, read, lines, lists } = await start(t, {
+    const { nvim, agent, read, lines, lists } = await startPage(t, {
       files: { "a.txt": "1\n2\n3" },
       args: ["a.txt"],
     });
@@ -84,14 +47,13 @@ t.test(
 t.test(
   ":saveas removes the marks from the buffer, and the change of the old file can still be undone",
   async (t) => {
-    const { nvim, agent, read, lists } = await start(t, { files: { "a.txt": "1\n" }, args: ["a.txt"] });
-    const marks = "#require('gemini-bridge.changes.signs').list(vim.api.nvim_get_current_buf())";
+    const { nvim, agent, read, lists } = await startPage(t, { files: { "a.txt": "1\n" }, args: ["a.txt"] });
     await agent.write("a.txt", "1\n2\n");
-    await nvim.waitFor(`${marks} == 1`, "the mark");
+    await nvim.waitFor(`${MARKS} == 1`, "the mark");
     await nvim.command("silent saveas b.txt");
-    t.equal(await nvim.lua(`return ${marks}`), 0);
+    t.equal(await nvim.lua(`return ${MARKS}`), 0);
     await nvim.command("edit a.txt");
-    t.equal(await nvim.lua(`return ${marks}`), 1);
+    t.equal(await nvim.lua(`return ${MARKS}`), 1);
     await nvim.command("GeminiUndo all");
     await lists(t);
     t.same(["a.txt", "b.txt"].map(read), ["1\n", "1\n2\n"]);
@@ -99,7 +61,8 @@ t.test(
 );
 
 t.test("changes of two agents in one file are undone, and the user's edits in it stay", async (t) => {
-  const { nvim, agent, other, read, lists, says } = await start(t, { files: { "a.txt": "1\n2\n3\n" } });
+  const { bridge, nvim, agent, read, lists } = await startPage(t, { files: { "a.txt": "1\n2\n3\n" } });
+  const other = new HookedAgent(bridge, "another session");
   await agent.prompt("one");
   await agent.starts("a.txt");
   await other.prompt("two");
@@ -108,13 +71,13 @@ t.test("changes of two agents in one file are undone, and the user's edits in it
   await agent.ended("a.txt");
   await lists(t, "a.txt modified +1 -1 1");
   await nvim.command("GeminiUndo a.txt");
-  await says(/is changing/);
+  await nvim.says(/is changing/);
   writeFileSync(nvim.path("a.txt"), "1\ntwo\n3\nfour\n");
   await other.ended("a.txt");
   await lists(t, "a.txt modified +2 -1 2");
   await agent.done();
   await other.done();
-  await says(/gemini changed 1 file \(\+2 -1\)/);
+  await nvim.says(/gemini changed 1 file \(\+2 -1\)/);
   writeFileSync(nvim.path("a.txt"), "0\n1\ntwo\n3\nfour\n");
   await nvim.command("GeminiUndo a.txt");
   await lists(t);
@@ -124,7 +87,7 @@ t.test("changes of two agents in one file are undone, and the user's edits in it
 t.test(
   "undoing a command's deletion restores the user's edits, and reports them as a conflict",
   async (t) => {
-    const { nvim, agent, read, lines, lists, says } = await start(t, {
+    const { nvim, agent, read, lines, lists } = await startPage(t, {
       files: { "a.txt": "1\n2\n3\n" },
       args: ["a.txt"],
     });
@@ -134,7 +97,7 @@ t.test(
     await agent.run("rm a.txt");
     await lists(t, "a.txt deleted +0 -4 1");
     await nvim.command("GeminiUndo!");
-    await says(/1 hunk in a\.txt was not undone, because you have edited it since/);
+    await nvim.says(/1 hunk in a\.txt was not undone, because you have edited it since/);
     t.equal(read("a.txt"), "1\ntwo, mine\n3\n");
     await lists(t, "a.txt modified +1 -1 1");
     await nvim.waitFor(async () => (await lines()) === "1 two, mine 3", "the buffer to follow");
@@ -146,7 +109,7 @@ t.test(
 t.test(
   "changes of folders, of files outside the workspace, of excluded files, and of modes are handled",
   async (t) => {
-    const { nvim, agent, read, lists, says } = await start(t, {
+    const { nvim, agent, read, lists } = await startPage(t, {
       files: {
         "a.txt": "1\n",
         "b.txt": "1\n",
@@ -159,7 +122,7 @@ t.test(
     mkdirSync(nvim.path("a.txt"));
     await lists(t, "a.txt modified +0 -0 0");
     await nvim.command("GeminiUndo a.txt");
-    await says(/a\.txt cannot be restored: it is not a regular file/);
+    await nvim.says(/a\.txt cannot be restored: it is not a regular file/);
     await nvim.command("GeminiKeep a.txt");
     await lists(t);
     rmdirSync(nvim.path("a.txt"));
@@ -168,7 +131,12 @@ t.test(
     chmodSync(nvim.path("b.txt"), 0o750);
     await agent.write("secret.txt", "2\n");
     await agent.write("../outside.txt", "2\n");
-    await lists(t, "b.txt modified +1 -1 1", "secret.txt modified +1 -1 1", "outside.txt modified +1 -1 1");
+    await lists(
+      t,
+      "b.txt modified +1 -1 1",
+      "secret.txt modified +1 -1 1",
+      "../outside.txt modified +1 -1 1",
+    );
     await nvim.command("GeminiUndo all");
     await lists(t);
     t.same(["b.txt", "secret.txt", "../outside.txt"].map(read), ["1\n", "1\n", "1\n"]);
@@ -177,7 +145,7 @@ t.test(
 );
 
 t.test("invalid arguments and missing files of change commands are reported", async (t) => {
-  const { nvim, agent, lists, says } = await start(t, { files: { "a.txt": "1\n2\n" }, args: ["a.txt"] });
+  const { nvim, agent, lists } = await startPage(t, { files: { "a.txt": "1\n2\n" }, args: ["a.txt"] });
   await agent.write("a.txt", "1\ntwo\n");
   await lists(t, "a.txt modified +1 -1 1");
   for (const [command, sentence] of [
@@ -189,7 +157,8 @@ t.test("invalid arguments and missing files of change commands are reported", as
     ["GeminiUndo", /No unreviewed changes in this file/],
   ] as const) {
     await nvim.command(command);
-    await says(sentence);
+    await nvim.says(sentence);
+    await nvim.command("messages clear");
   }
   for (const command of ["1,9GeminiKeep", "GeminiHistory now", "GeminiChanges here"])
     await t.rejects(nvim.command(command), /E16|E488/);
@@ -197,15 +166,14 @@ t.test("invalid arguments and missing files of change commands are reported", as
   await nvim.command("GeminiKeep all");
   await lists(t);
   await nvim.command("GeminiUndo all");
-  await says(/No unreviewed changes\./);
+  await nvim.says(/No unreviewed changes\./);
   t.ok(existsSync(nvim.path("a.txt")));
 });
 
 t.test(
   "an empty list of changes and the gate name the connected CLIs, and the CLIs without hooks",
   async (t) => {
-    const reviewer = await Reviewer.start(t);
-    const { nvim } = reviewer;
+    const { reviewer, nvim } = await startReviewer(t);
     const common = { version: "1", connectedAt: 0, interrupted: false, activity: "idle" } as const;
     const gemini = {
       id: "1",
@@ -258,18 +226,18 @@ t.test(
 );
 
 t.test("changes of a hundred files are listed and undone", async (t) => {
-  const { nvim, agent, lists, changes } = await start(t, { files: { "a.txt": "1\n" }, args: ["a.txt"] });
+  const { nvim, agent, lists, changed } = await startPage(t, { files: { "a.txt": "1\n" }, args: ["a.txt"] });
   await agent.prompt("many");
   await agent.run("for i in $(seq 100); do echo $i > $i.txt; done");
-  await nvim.waitFor(async () => (await changes()).length === 100, "the new files", 20_000);
+  await changed(100);
   await nvim.command("GeminiKeep all");
-  await nvim.waitFor(async () => (await changes()).length === 0, "all to be kept", 20_000);
+  await changed(0);
   for (let i = 1; i <= 100; i += 1) await agent.write(`${i}.txt`, `${i}\nmore\n`);
-  await nvim.waitFor(async () => (await changes()).length === 100, "all of them", 20_000);
+  await changed(100);
   await nvim.command("GeminiChanges!");
   t.equal(await nvim.lua("return #vim.fn.getqflist()"), 100);
   await nvim.command("cclose | GeminiUndo! all");
-  await nvim.waitFor(async () => (await changes()).length === 0, "none of them", 20_000);
+  await changed(0);
   t.equal(readFileSync(nvim.path("100.txt"), "utf8"), "100\n");
   await lists(t);
 });
@@ -280,7 +248,7 @@ const EVERYDAY = {
 };
 
 t.test("changes in an unmodified buffer are marked without reading the file", async (t) => {
-  const { nvim, agent } = await start(t, EVERYDAY);
+  const { nvim, agent } = await startPage(t, EVERYDAY);
   await nvim.lua(`opened = 0
     local open = vim.uv.fs_open
     vim.uv.fs_open = function(path, ...)
@@ -288,10 +256,7 @@ t.test("changes in an unmodified buffer are marked without reading the file", as
       return open(path, ...)
     end`);
   await agent.write("a.txt", "1\ntwo\n3\n");
-  await nvim.waitFor(
-    "#require('gemini-bridge.changes.signs').list(vim.api.nvim_get_current_buf()) == 1",
-    "the mark",
-  );
+  await nvim.waitFor(`${MARKS} == 1`, "the mark");
   t.equal(await nvim.lua("return opened"), 0);
   await nvim.input("ggOmine<Esc>");
   await agent.write("a.txt", "1\ntwo\nthree\n");
@@ -299,12 +264,9 @@ t.test("changes in an unmodified buffer are marked without reading the file", as
 });
 
 t.test("going to a change opens the folds around it", async (t) => {
-  const { nvim, agent } = await start(t, EVERYDAY);
+  const { nvim, agent } = await startPage(t, EVERYDAY);
   await agent.write("a.txt", "1\ntwo\n3\n");
-  await nvim.waitFor(
-    "#require('gemini-bridge.changes.signs').list(vim.api.nvim_get_current_buf()) == 1",
-    "the mark",
-  );
+  await nvim.waitFor(`${MARKS} == 1`, "the mark");
   await nvim.lua("vim.wo.foldmethod = 'manual' vim.cmd('2,3fold') vim.cmd('2foldclose') vim.cmd('1')");
   await nvim.lua("vim.keymap.set('n', ']g', '<Plug>(gemini-next-change)')");
   await nvim.input("]g");
@@ -314,18 +276,14 @@ t.test("going to a change opens the folds around it", async (t) => {
 t.test(
   "text that the user types right after :GeminiUndo is kept, and a message says that the file differs",
   async (t) => {
-    const { nvim, agent, read } = await start(t, EVERYDAY);
+    const { nvim, agent, read, changed } = await startPage(t, EVERYDAY);
     await agent.write("a.txt", "1\ntwo\n3\n");
     await nvim.waitFor("vim.fn.getline(2) == 'two'", "the agent's text");
-    await nvim.waitFor("#require('gemini-bridge').changes() == 1", "the change");
+    await changed(1);
     await nvim.input(":GeminiUndo!<CR>Gotyped<Esc>");
     await nvim.waitFor(async () => read("a.txt") === "1\n2\n3\n", "the undone file");
-    await nvim.waitFor(
-      async () =>
-        (await nvim.messages()).includes(
-          "a.txt has changed on disk, but you have unsaved changes. :e! discards them, :w! overwrites the file.",
-        ),
-      "the message",
+    await nvim.says(
+      "a.txt has changed on disk, but you have unsaved changes. :e! discards them, :w! overwrites the file.",
     );
     t.same(await nvim.lua("return vim.fn.getline(1, '$')"), ["1", "two", "3", "typed"]);
     await nvim.input(":edit!<CR>");
@@ -334,10 +292,10 @@ t.test(
 );
 
 t.test("each decision removes a hunk from the list", async (t) => {
-  const { nvim, agent } = await start(t, EVERYDAY);
+  const { nvim, agent, changed } = await startPage(t, EVERYDAY);
   for (const name of ["a.txt", "new.txt", "b.txt"]) await agent.write(name, "by the agent\n");
   await agent.write("gone.txt", undefined);
-  await nvim.waitFor("#require('gemini-bridge').changes() == 4", "the changes");
+  await changed(4);
   await nvim.command("GeminiChanges!");
   const listed = `vim.tbl_map(function(item)
     return vim.fs.basename(vim.api.nvim_buf_get_name(item.bufnr)) .. ':' .. item.lnum
@@ -363,26 +321,22 @@ t.test("each decision removes a hunk from the list", async (t) => {
   await nvim.waitFor(`vim.deep_equal(${listed}, { 'b.txt:1' })`, "the entries to go");
   await nvim.command("call setqflist([], ' ', { 'title': 'mine', 'items': [{ 'text': 'mine' }] })");
   await nvim.command("GeminiKeep all");
-  await nvim.waitFor("#require('gemini-bridge').changes() == 0", "nothing to be left");
+  await changed(0);
   t.equal(await nvim.lua("return vim.fn.getqflist({ title = 0 }).title"), "mine", "other lists stay");
 });
 
 t.test(":GeminiKeep and :GeminiUndo take %, # and <cfile>", async (t) => {
-  const { nvim, agent, read } = await start(t, EVERYDAY);
-  const paths = () =>
-    nvim.lua(
-      "return vim.tbl_map(function(one) return vim.fs.basename(one.path) end, require('gemini-bridge').changes())",
-    );
+  const { nvim, agent, read, changed, states } = await startPage(t, EVERYDAY);
   for (const name of ["a.txt", "b.txt", "c.txt"]) await agent.write(name, "c.txt\n");
-  await nvim.waitFor("#require('gemini-bridge').changes() == 3", "the changes");
+  await changed(3);
   await nvim.command("edit! a.txt | edit! b.txt");
   await nvim.input(":GeminiUndo #<CR>");
-  await nvim.waitFor("#require('gemini-bridge').changes() == 2", "the alternate file to be undone");
+  await changed(2);
   t.equal(read("a.txt"), "1\n2\n3\n");
   await nvim.input(":GeminiKeep <lt>cfile><CR>");
-  await nvim.waitFor("#require('gemini-bridge').changes() == 1", "the file under the cursor to be kept");
-  t.same(await paths(), ["b.txt"]);
+  await changed(1);
+  t.same(await states(), ["b.txt modified"]);
   await nvim.input(":GeminiUndo %:p<CR>");
-  await nvim.waitFor("#require('gemini-bridge').changes() == 0", "the current file to be undone");
+  await changed(0);
   t.equal(read("b.txt"), "b\n");
 });

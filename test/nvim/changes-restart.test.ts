@@ -1,24 +1,18 @@
 /** Tests that a new host finds the changes of a shell command that was running when the earlier host ended. */
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { existsSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import t, { type Test } from "tap";
-import { z } from "zod";
-import { startBridge } from "../support/bridge.ts";
-import { HookedAgent } from "../support/hooked-agent.ts";
+import { startPage } from "../support/page.ts";
+import { becomes } from "../support/wait.ts";
 
 const FILES = { "clean.txt": "1\n2\n", "gone.txt": "gone\n", "dirty.txt": "1\n", "mine.txt": "1\n" };
 const COMMAND = { tool_name: "run_shell_command", tool_input: { command: "make" } };
-const Changes = z.preprocess(
-  (list) => (Array.isArray(list) ? list : []),
-  z.array(z.object({ path: z.string(), status: z.string() })),
-);
 
 /** Starts a Neovim in a Git work tree with uncommitted text. The agent uses the real hook script. */
 async function start(t: Test, isGit = true) {
-  const bridge = await startBridge(t, { files: FILES, args: ["mine.txt"] });
-  const { nvim } = bridge;
+  const page = await startPage(t, { files: FILES, args: ["mine.txt"] });
+  const { nvim, agent } = page;
   const sh = (script: string) =>
     execFileSync("sh", ["-ec", script], {
       cwd: nvim.dirs.workspace,
@@ -30,21 +24,10 @@ async function start(t: Test, isGit = true) {
   }
   writeFileSync(nvim.path("dirty.txt"), "1\nuncommitted\n");
   writeFileSync(nvim.path("untracked.txt"), "untracked\n");
-  const agent = new HookedAgent(bridge);
   await agent.script("BeforeAgent", { prompt: "make it" });
   await agent.script("BeforeTool", COMMAND);
-  const state = join(String(await nvim.lua("return vim.fn.stdpath('state')")), "gemini-bridge/changes");
-  const stored = () =>
-    readdirSync(state, { recursive: true, encoding: "utf8" })
-      .filter((name) => name.endsWith(".jsonl"))
-      .map((name) => readFileSync(join(state, name), "utf8"))
-      .join("\n");
-  await nvim.waitFor(() => /"command":"make".*"parts":1/.test(stored()), "the snapshot to be stored");
-  const changes = async () =>
-    Changes.parse(await nvim.lua("return require('gemini-bridge').changes()"))
-      .map(({ path, status }) => `${basename(path)} ${status}`)
-      .sort();
-  return { bridge, nvim, agent, sh, changes, stored };
+  await nvim.waitFor(() => /"command":"make".*"parts":1/.test(page.journal()), "the snapshot to be stored");
+  return { ...page, sh };
 }
 type Started = Awaited<ReturnType<typeof start>>;
 
@@ -57,18 +40,16 @@ const DONE = [
   "untracked.txt deleted",
 ];
 
-async function isListedAndUndone(t: Test, { nvim, changes, stored }: Started): Promise<void> {
-  await nvim.waitFor(async () => (await changes()).length >= DONE.length, "the changes").catch(() => {});
-  t.strictSame(await changes(), DONE);
+async function isListedAndUndone(t: Test, { nvim, read, states, changed, journal }: Started): Promise<void> {
+  await becomes(t, states, DONE, "the changes");
   await nvim.command("GeminiUndo all");
-  await nvim.waitFor(async () => (await changes()).length === 0, "all to be undone").catch(() => {});
-  const read = (name: string) => readFileSync(nvim.path(name), "utf8");
+  await changed(0);
   for (const name of ["clean.txt", "gone.txt"] as const) t.equal(read(name), FILES[name], name);
   t.equal(read("dirty.txt"), "1\nuncommitted\n");
   t.equal(read("untracked.txt"), "untracked\n");
   t.notOk(existsSync(nvim.path("new.txt")));
   t.notMatch(await nvim.messages(), /Not all changes/);
-  await nvim.waitFor(() => !/"command":"make"/.test(stored()), "the snapshot to be removed");
+  await nvim.waitFor(() => !/"command":"make"/.test(journal()), "the snapshot to be removed");
 }
 
 t.test("after a restart during a command, the command's changes are listed and can be undone", async (t) => {
@@ -87,14 +68,14 @@ for (const isGit of [true, false])
     `a host that is killed during a command ${isGit ? "in" : "outside"} a work tree does not attribute the user's writes to the agent`,
     async (t) => {
       const started = await start(t, isGit);
-      const { bridge, nvim, agent, sh } = started;
+      const { bridge, agent, sh } = started;
       const host = await bridge.crash("call setline(1, 'mine') | silent write");
       sh(WORK);
       await agent.script("AfterTool", { ...COMMAND, tool_response: { llmContent: "ok" } }); // the host may not run at this moment
       await bridge.nextHost(host);
       await agent.script("AfterAgent");
       await isListedAndUndone(t, started);
-      t.equal(readFileSync(nvim.path("mine.txt"), "utf8"), "mine\n");
+      t.equal(started.read("mine.txt"), "mine\n");
     },
   );
 
@@ -107,7 +88,7 @@ t.test("a file that the user writes before Neovim notices the end of the host is
   await bridge.nextHost(host);
   await agent.script("AfterTool", { ...COMMAND, tool_response: { llmContent: "ok" } });
   await isListedAndUndone(t, started);
-  t.equal(readFileSync(nvim.path("mine.txt"), "utf8"), "mine\n");
+  t.equal(started.read("mine.txt"), "mine\n");
 });
 
 t.test(
@@ -121,7 +102,7 @@ t.test(
     await agent.script("AfterAgent");
     const sentence =
       /Some changes by gemini may be missing from :GeminiChanges: the bridge was not running when a command began\./;
-    await nvim.waitFor(async () => sentence.test(await nvim.messages()), "the sentence");
+    await nvim.says(sentence);
     t.strictSame(await changes(), []);
     await nvim.command("GeminiChanges!");
     t.match(await nvim.lua("return vim.fn.getqflist()[1].text"), sentence);

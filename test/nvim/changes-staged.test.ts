@@ -1,7 +1,5 @@
 /** Tests when Neovim notices that the user has staged changes. */
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import t from "tap";
 import { startPage } from "../support/page.ts";
 
@@ -16,18 +14,8 @@ t.test(
     git("add", ".");
     for (const name of ["a", "b", "c"]) await agent.write(`${name}.txt`, `${name.toUpperCase()}\n`);
     await page.changed(3);
-    const state = join(String(await nvim.lua("return vim.fn.stdpath('state')")), "gemini-bridge/changes");
-    const journals = () =>
-      readdirSync(state, { recursive: true, encoding: "utf8" })
-        .filter((name) => name.endsWith(".jsonl"))
-        .map((name) => readFileSync(join(state, name), "utf8"));
-    await nvim.waitFor(
-      () =>
-        journals()
-          .join("")
-          .match(/"staged":"/g)?.length === 3,
-      "the state of the index after the writes",
-    );
+    const staged = () => page.journal().match(/"staged":"/g)?.length === 3;
+    await nvim.waitFor(staged, "the state of the index after the writes");
     await nvim.input(":GeminiChanges<CR>");
     await page.is(t, "*page:2", "a.txt:1");
     await nvim.input(":silent !git add a.txt<CR>");

@@ -30,8 +30,7 @@ async function hook(bridge: RunningBridge, hook_event_name: string, fields: obje
 }
 
 t.test("hooks of Claude Code report turns and changes, and the gate makes Claude Code ask", async (t) => {
-  const bridge = await startClaudeBridge(t);
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startClaudeBridge(t);
   const path = nvim.path("a.txt");
   const write = { tool_name: "Write", tool_input: { file_path: path, content: "1\n" } };
   const activity = (expected: string) =>
@@ -75,8 +74,7 @@ t.test("hooks of Claude Code report turns and changes, and the gate makes Claude
 t.test(
   "a rejection in Claude Code's terminal ends the turn and the edit, although no hook reports the rejection",
   async (t) => {
-    const bridge = await startClaudeBridge(t);
-    const { nvim } = bridge;
+    const { bridge, nvim } = await startClaudeBridge(t);
     const path = nvim.path("a.txt");
     const write = { tool_name: "Write", tool_input: { file_path: path, content: "1\n" } };
     const activity = (expected: string) =>
@@ -114,10 +112,9 @@ t.test(
 t.test(
   ":Gemini cli=claude passes hooks and tools as arguments, and the user's arguments take precedence",
   async (t) => {
-    const bridge = await startClaudeBridge(t, {
+    const { nvim } = await startClaudeBridge(t, {
       init: "vim.env.PATH = vim.env.HOME .. '/bin:' .. vim.env.PATH",
     });
-    const { nvim } = bridge;
     const { home } = nvim.dirs;
     mkdirSync(join(home, "bin"));
     writeFileSync(

@@ -14,8 +14,7 @@ const SHOWN = `vim.iter(vim.api.nvim_list_bufs()):map(function(buf)
 end):join(', ')`;
 
 t.test("a later proposal with the same tab name replaces the earlier proposal", async (t) => {
-  const bridge = await startClaudeBridge(t);
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startClaudeBridge(t);
   const client = await SocketClient.connect(t, lockOf(bridge));
   const first = client.openDiff(nvim.path("a.txt"), "1\n", "tab");
   await nvim.waitFor(`${SHOWN} == 'a.txt 1'`, "the first proposal");
@@ -35,8 +34,7 @@ t.test("a later proposal with the same tab name replaces the earlier proposal", 
 t.test(
   "a refused proposal does not receive the decision on a later proposal with the same tab name",
   async (t) => {
-    const bridge = await startClaudeBridge(t);
-    const { nvim } = bridge;
+    const { bridge, nvim } = await startClaudeBridge(t);
     const client = await SocketClient.connect(t, lockOf(bridge));
     const refused = client.openDiff(nvim.dirs.workspace, "1\n", "tab");
     const shown = client.openDiff(nvim.path("a.txt"), "2\n", "tab");
@@ -48,8 +46,7 @@ t.test(
 );
 
 t.test("a cancelled call closes its review and keeps the user's edits", async (t) => {
-  const bridge = await startClaudeBridge(t);
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startClaudeBridge(t);
   const client = await SocketClient.connect(t, lockOf(bridge));
   const path = nvim.path("a.txt");
   const args = { old_file_path: path, new_file_path: path, new_file_contents: "1\n", tab_name: "tab" };
@@ -68,8 +65,7 @@ t.test("a cancelled call closes its review and keeps the user's edits", async (t
 });
 
 t.test("no review opens before the client has introduced itself, or after an invalid message", async (t) => {
-  const bridge = await startClaudeBridge(t);
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startClaudeBridge(t);
   await nvim.lua(`vim.api.nvim_create_autocmd('User', {
     pattern = 'GeminiDiffOpened', callback = function() opened = true end })`);
   const stranger = await SocketClient.open(t, lockOf(bridge));

@@ -14,8 +14,7 @@ const CLIS = "vim.tbl_map(function(client) return client.cli end, require('gemin
 t.test(
   "Claude Code's lock file is private, names this Neovim, and is removed when Neovim ends",
   async (t) => {
-    const bridge = await startClaudeBridge(t);
-    const { nvim } = bridge;
+    const { bridge, nvim } = await startClaudeBridge(t);
     const lock = lockOf(bridge);
     t.match(lock, {
       pid: await nvim.lua("return vim.fn.getpid()"),
@@ -31,21 +30,19 @@ t.test(
     rmSync(lock.path);
     await waitFor(() => readLocks(nvim.dirs.home).length === 1, "the lock file to be restored");
     t.equal(lockOf(bridge).authToken, lock.authToken);
-    await nvim.command("GeminiStop");
-    await bridge.is("stopped");
+    await nvim.stopBridge();
     t.same(readLocks(nvim.dirs.home), []);
-    await nvim.command("GeminiStart");
-    await bridge.is("running");
+    await nvim.startBridge();
     process.kill(Number(await nvim.lua("return vim.fn.getpid()")), "SIGKILL");
     await waitFor(() => readdirSync(join(nvim.dirs.home, ".claude/ide")).length === 0, "the lock file to go");
   },
 );
 
 t.test("no lock file is written if Claude Code is not installed or is switched off", async (t) => {
-  const without = await startBridge(t);
+  const { bridge: without } = await startBridge(t);
   t.same(readdirSync(without.nvim.dirs.home).includes(".claude"), false);
   t.equal(await without.nvim.lua("return vim.env.CLAUDE_CODE_SSE_PORT"), null);
-  const off = await startClaudeBridge(t, {
+  const { bridge: off } = await startClaudeBridge(t, {
     init: "require('gemini-bridge').setup({ clis = { claude = false } })",
   });
   t.same(readLocks(off.nvim.dirs.home), []);
@@ -70,8 +67,7 @@ t.test("the lock files of other editors are not removed", async (t) => {
 });
 
 t.test("the answer to an accepted proposal contains the text with the user's edits", async (t) => {
-  const bridge = await startClaudeBridge(t);
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startClaudeBridge(t);
   const client = await SocketClient.connect(t, lockOf(bridge));
   await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the client");
   t.match(await nvim.lua("return require('gemini-bridge').status().clients[1]"), {
@@ -106,8 +102,9 @@ t.test("the answer to an accepted proposal contains the text with the user's edi
 });
 
 t.test("accepted texts equal the proposed texts exactly", async (t) => {
-  const bridge = await startClaudeBridge(t, { files: { "crlf.txt": "a\r\nb\r\n", "bom.txt": "\uFEFFa\n" } });
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startClaudeBridge(t, {
+    files: { "crlf.txt": "a\r\nb\r\n", "bom.txt": "\uFEFFa\n" },
+  });
   const client = await SocketClient.connect(t, lockOf(bridge));
   const large = `${"x".repeat(99)}\n`.repeat(20_000);
   const texts: [string, string][] = [
@@ -129,26 +126,20 @@ t.test("accepted texts equal the proposed texts exactly", async (t) => {
 });
 
 t.test("accepting an unchanged text counts as a rejection, and a message says so", async (t) => {
-  const bridge = await startClaudeBridge(t);
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startClaudeBridge(t);
   const client = await SocketClient.connect(t, lockOf(bridge));
   const answer = client.openDiff(nvim.path("a.txt"), "1\n", "tab");
   await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review");
   await nvim.lua(`vim.api.nvim_buf_set_lines(${PROPOSAL}, 0, -1, true, { 'one', 'two', 'three' })`);
   await nvim.command("GeminiAccept");
   t.same(await answer, ["DIFF_REJECTED", "tab"]);
-  await nvim.waitFor(
-    async () =>
-      /You accepted a text for a\.txt that equals the file: Claude Code treats this as a rejection/.test(
-        await nvim.messages(),
-      ),
-    "the message",
+  await nvim.says(
+    /You accepted a text for a\.txt that equals the file: Claude Code treats this as a rejection/,
   );
 });
 
 t.test("an answer in Claude Code's terminal closes the review and keeps the user's edits", async (t) => {
-  const bridge = await startClaudeBridge(t);
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startClaudeBridge(t);
   const client = await SocketClient.connect(t, lockOf(bridge));
   const path = nvim.path("a.txt");
   const first = client.openDiff(path, "1\n", "first");
@@ -170,21 +161,20 @@ t.test("an answer in Claude Code's terminal closes the review and keeps the user
 });
 
 t.test("a path that cannot be reviewed is refused, so that the CLI asks in its terminal", async (t) => {
-  const bridge = await startClaudeBridge(t);
+  const { bridge } = await startClaudeBridge(t);
   const client = await SocketClient.connect(t, lockOf(bridge));
   t.match(await client.openDiff(bridge.nvim.dirs.workspace, "x"), ["error", /is a directory/]);
   const warning =
     `Neovim cannot show the edit of workspace by Claude Code (${bridge.nvim.dirs.workspace} is a directory). ` +
     "Answer in the terminal of the CLI.";
-  await bridge.nvim.waitFor(async () => (await bridge.nvim.messages()).includes(warning), "the warning");
+  await bridge.nvim.says(warning);
   t.match(await client.openDiff("a.txt", "x"), ["error", /must be absolute/]);
   t.match(await client.call("openDiff", {}), ["error", /./]);
   await t.rejects(client.request("unknown/method", {}), /-32601/);
 });
 
 t.test("two clients work beside Gemini CLI and Qwen Code, and each gets its own outcomes", async (t) => {
-  const bridge = await startClaudeBridge(t, { files: { "../home/.qwen/keep": "" } });
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startClaudeBridge(t, { files: { "../home/.qwen/keep": "" } });
   const lock = lockOf(bridge);
   const [one, two] = [await SocketClient.connect(t, lock), await SocketClient.connect(t, lock)];
   const gemini = await bridge.client();
@@ -214,10 +204,9 @@ t.test("two clients work beside Gemini CLI and Qwen Code, and each gets its own 
 });
 
 t.test("opencode is recognized by its name, and uses the same lock file", async (t) => {
-  const bridge = await startClaudeBridge(t, {
+  const { bridge, nvim } = await startClaudeBridge(t, {
     init: "vim.fn.mkdir(vim.fn.stdpath('config') .. '/../opencode', 'p')",
   });
-  const { nvim } = bridge;
   const lock = lockOf(bridge);
   await SocketClient.connect(t, lock);
   await SocketClient.connect(t, lock, "opencode");
@@ -232,10 +221,9 @@ t.test("opencode is recognized by its name, and uses the same lock file", async 
 t.test(
   "the active file and the selected lines are sent only once, and excluded files are never sent",
   async (t) => {
-    const bridge = await startClaudeBridge(t, {
+    const { bridge, nvim } = await startClaudeBridge(t, {
       files: { "b.txt": "é𝄞x\nsecond\n", ".geminiignore": "secret.txt\n", "secret.txt": "key\n" },
     });
-    const { nvim } = bridge;
     await nvim.command("edit a.txt");
     const client = await SocketClient.connect(t, lockOf(bridge));
     const none = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 }, isEmpty: true };
@@ -277,10 +265,9 @@ t.test(
 );
 
 t.test("Claude Code gets the diagnostics that Neovim already has, for shared files only", async (t) => {
-  const bridge = await startClaudeBridge(t, {
+  const { bridge, nvim } = await startClaudeBridge(t, {
     files: { ".geminiignore": "secret.txt\n", "secret.txt": "key\n" },
   });
-  const { nvim } = bridge;
   await nvim.lua(`local ns = vim.api.nvim_create_namespace('test')
     for _, name in ipairs({ 'secret.txt', 'a.txt' }) do
       vim.cmd.edit(name)
@@ -317,8 +304,7 @@ t.test("Claude Code gets the diagnostics that Neovim already has, for shared fil
 t.test(
   "after a crash of the host, Claude Code reconnects with its token, and its review is closed",
   async (t) => {
-    const bridge = await startClaudeBridge(t);
-    const { nvim } = bridge;
+    const { bridge, nvim } = await startClaudeBridge(t);
     const lock = lockOf(bridge);
     const client = await SocketClient.connect(t, lock);
     const answer = client.openDiff(nvim.path("a.txt"), "1\n").catch(String);
@@ -344,20 +330,18 @@ t.test(
 );
 
 t.test("if the client has given up during an outage, the lock file has a new token", async (t) => {
-  const bridge = await startClaudeBridge(t);
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startClaudeBridge(t);
   const lock = lockOf(bridge);
   const hooks = await nvim.lua("return vim.env.CLAUDE_CODE_IDE_AUTH_TOKEN");
   const client = await SocketClient.connect(t, lock);
   await nvim.command("GeminiStop");
   t.equal(await client.closed(), 1001);
-  await bridge.is("stopped");
+  await nvim.bridgeIs("stopped");
   await nvim.lua("local now = vim.uv.now; vim.uv.now = function() return now() + 16000 end");
   await nvim.command("GeminiStart");
   await nvim.command("GeminiStop"); // before the host runs, so that the outage continues
-  await bridge.is("stopped");
-  await nvim.command("GeminiStart");
-  await bridge.is("running");
+  await nvim.bridgeIs("stopped");
+  await nvim.startBridge();
   const next = lockOf(bridge);
   t.equal(next.port, lock.port);
   t.not(next.authToken, lock.authToken);
@@ -371,12 +355,11 @@ t.test("if the client has given up during an outage, the lock file has a new tok
 });
 
 t.test("a foreign lock file at the path of the bridge's own is not overwritten", async (t) => {
-  const bridge = await startClaudeBridge(t);
+  const { bridge } = await startClaudeBridge(t);
   const lock = lockOf(bridge);
   const other = `${lock.path}.other`;
   writeFileSync(other, readFileSync(lock.path, "utf8").replace(lock.authToken, "another"));
   renameSync(other, lock.path);
-  await bridge.nvim.command("GeminiStop");
-  await bridge.is("stopped");
+  await bridge.nvim.stopBridge();
   t.equal(readLocks(bridge.nvim.dirs.home).length, 1);
 });

@@ -5,13 +5,13 @@ import { startContext } from "../support/context.ts";
 const files = { "a.txt": "one\ntwo\nthree\n", "b.txt": "x𝄞é日y\n", "c.txt": "see\n" };
 
 t.test("a CLI is told the open file when the CLI connects", async (t) => {
-  const host = await startContext(t, { files, args: ["a.txt"] });
+  const { host } = await startContext(t, { files, args: ["a.txt"] });
   await host.until(t, () => host.paths(), ["a.txt"], "the file");
   t.match(host.active(), { path: host.nvim.path("a.txt"), cursor: { line: 1, character: 1 } });
 });
 
 t.test("the cursor counts lines from 1 and characters from 1 in UTF-16 units, in every mode", async (t) => {
-  const host = await startContext(t, { files, args: ["b.txt"] });
+  const { host } = await startContext(t, { files, args: ["b.txt"] });
   const step = async (keys: string, line: number, character: number) => {
     await host.nvim.input(keys);
     await host.until(t, () => host.active()?.cursor, { line, character }, keys);
@@ -49,8 +49,7 @@ t.test("the cursor counts lines from 1 and characters from 1 in UTF-16 units, in
 });
 
 t.test("a buffer without a file does not become active", async (t) => {
-  const host = await startContext(t, { files: { ...files, "dir/d.txt": "d\n" }, args: ["a.txt"] });
-  const { nvim } = host;
+  const { host, nvim } = await startContext(t, { files: { ...files, "dir/d.txt": "d\n" }, args: ["a.txt"] });
   await nvim.input("jl");
   const wanted = { path: nvim.path("a.txt"), isActive: true, cursor: { line: 2, character: 2 } };
   const seen = () => {
@@ -84,8 +83,7 @@ t.test("a buffer without a file does not become active", async (t) => {
 });
 
 t.test("the cursor is that of the last used window of a file", async (t) => {
-  const host = await startContext(t, { files, args: ["a.txt"] });
-  const { nvim } = host;
+  const { host, nvim } = await startContext(t, { files, args: ["a.txt"] });
   await nvim.input("<C-w>sj<C-w>jjj");
   await host.until(t, () => host.active()?.cursor?.line, 3, "the lower");
   await nvim.command("wincmd k");
@@ -102,8 +100,7 @@ t.test("the cursor is that of the last used window of a file", async (t) => {
 t.test(
   "after the active file was deleted, no file is active until the user enters another file",
   async (t) => {
-    const host = await startContext(t, { files, args: ["a.txt", "b.txt", "c.txt"] });
-    const { nvim } = host;
+    const { host, nvim } = await startContext(t, { files, args: ["a.txt", "b.txt", "c.txt"] });
     for (const command of ["bwipeout! 1", "bdelete 2"]) {
       await nvim.command("new | terminal sh | only");
       await nvim.command(command);
@@ -115,7 +112,7 @@ t.test(
 );
 
 t.test("a file that is written for the first time becomes active", async (t) => {
-  const host = await startContext(t, { files, args: ["a.txt"] });
+  const { host } = await startContext(t, { files, args: ["a.txt"] });
   await host.nvim.command("edit new.txt");
   await host.nvim.input("ihello<Esc>");
   await host.until(t, () => host.active()?.path, host.nvim.path("a.txt"), "not before");
@@ -124,7 +121,7 @@ t.test("a file that is written for the first time becomes active", async (t) => 
 });
 
 t.test("a CLI also gets the focus times from before it connected", async (t) => {
-  const host = await startContext(t, { files, args: ["a.txt"], connected: false });
+  const { host } = await startContext(t, { files, args: ["a.txt"], connected: false });
   for (const command of ["edit b.txt", "edit c.txt", "edit a.txt", "botright vnew | terminal sh"]) {
     await host.nvim.command(`silent ${command}`);
   }
@@ -137,14 +134,14 @@ t.test("a CLI also gets the focus times from before it connected", async (t) => 
 t.test("a bridge that is started from a terminal knows the file beside the terminal", async (t) => {
   for (const commands of ["botright vnew | terminal sh", "terminal sh"]) {
     const init = `vim.cmd.edit('b.txt') vim.cmd.edit('a.txt') vim.cmd('silent ${commands}')`;
-    const host = await startContext(t, { files, init });
+    const { host } = await startContext(t, { files, init });
     await host.until(t, () => host.active()?.path, host.nvim.path("a.txt"), commands);
     t.same(host.paths(), ["a.txt", "b.txt"]);
   }
 });
 
 t.test("the CLI's own store accepts every context unchanged", async (t) => {
-  const host = await startContext(t, { files, args: ["a.txt"] });
+  const { host } = await startContext(t, { files, args: ["a.txt"] });
   for (const keys of [
     "j",
     "vl",

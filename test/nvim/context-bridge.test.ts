@@ -1,50 +1,12 @@
 import { readFileSync, rmSync } from "node:fs";
 import { ideContextStore } from "@google/gemini-cli-core/dist/src/ide/ideContext.js";
 import t from "tap";
-import { startBridge } from "../support/bridge.ts";
+import { startBridge, startConnected } from "../support/bridge.ts";
 
-const files = { "a.txt": "one two\nthree\n", ".env": "SECRET=1\n", "b.txt": "b\n" };
-
-t.test("the status line and :GeminiStatus show what is shared and what is not", async (t) => {
-  const bridge = await startBridge(t, { files, args: ["a.txt"] });
-  const { nvim } = bridge;
-  const says = (text: string) =>
-    nvim.waitFor(
-      `require('gemini-bridge').statusline() == 'Gemini: ${text}'`,
-      `the status line to say ${text}`,
-    );
-  const view = async () =>
-    String(await nvim.lua("return table.concat(require('gemini-bridge.report.status_view').lines(), '\\n')"));
-  const shows = (pattern: RegExp) =>
-    nvim.waitFor(async () => pattern.test(await view()), `${pattern} in :GeminiStatus`);
-  await says("waiting");
-  const client = await bridge.client();
-  await says("connected");
-  await nvim.input("ve");
-  await shows(/a\.txt, 3 characters selected/);
-  await nvim.input("<Esc>");
-  await nvim.command("edit .env");
-  await says("connected, file not shared");
-  await shows(/\.env is not shared/);
-  await nvim.command("edit b.txt");
-  await says("connected");
-  await nvim.command("GeminiShare off");
-  await says("connected, paused");
-  await shows(/nothing, because sharing is paused/);
-  await client.waitForNotification(
-    "ide/contextUpdate",
-    ({ workspaceState }) => workspaceState?.openFiles?.length === 0,
-  );
-  await nvim.command("GeminiShare on");
-  await says("connected");
-  await client.close();
-  await says("waiting");
-  t.notMatch(JSON.stringify(client.received), /SECRET|\.env/);
-});
+const files = { "a.txt": "one two\nthree\n", "b.txt": "b\n" };
 
 t.test("a file deleted on disk is removed from the context without an event in Neovim", async (t) => {
-  const bridge = await startBridge(t, { files, args: ["a.txt", "b.txt"] });
-  const client = await bridge.client();
+  const { bridge, client } = await startConnected(t, { files, args: ["a.txt", "b.txt"] });
   const names = (wanted: string[]) =>
     client.waitForNotification("ide/contextUpdate", (context) => {
       ideContextStore.set(structuredClone(context));
@@ -58,9 +20,7 @@ t.test("a file deleted on disk is removed from the context without an event in N
 });
 
 t.test("a context that the CLI's schema would refuse is logged and not sent", async (t) => {
-  const bridge = await startBridge(t, { files, args: ["a.txt"] });
-  const { nvim } = bridge;
-  const client = await bridge.client();
+  const { nvim, client } = await startConnected(t, { files, args: ["a.txt"] });
   await client.waitForNotification("ide/contextUpdate");
   const before = client.received["ide/contextUpdate"].length;
   await nvim.lua(
@@ -81,8 +41,7 @@ t.test("a context that the CLI's schema would refuse is logged and not sent", as
 t.test(
   "no context is read before the first CLI connects and after the last CLI has disconnected",
   async (t) => {
-    const bridge = await startBridge(t, { files, args: ["a.txt"] });
-    const { nvim } = bridge;
+    const { bridge, nvim } = await startBridge(t, { files, args: ["a.txt"] });
     const subscribed =
       "#vim.api.nvim_get_autocmds({ group = 'gemini-bridge.context.snapshot_debounce' }) > 0";
     t.equal(

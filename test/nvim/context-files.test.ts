@@ -6,7 +6,7 @@ import { type ContextHost, startContext } from "../support/context.ts";
 const files = { "a.txt": "a\nA\n", "b.txt": "b\nB\n", "c.txt": "c\nC\n", "dir/d.txt": "d\n" };
 
 t.test("files in the context are sorted by last focus, with different timestamps", async (t) => {
-  const host = await startContext(t, { files, args: ["a.txt", "b.txt", "c.txt"] });
+  const { host } = await startContext(t, { files, args: ["a.txt", "b.txt", "c.txt"] });
   await host.until(t, () => host.paths(), ["a.txt", "b.txt", "c.txt"], "those never entered come last");
   await host.nvim.command("edit c.txt");
   await host.nvim.command("edit dir/d.txt");
@@ -23,12 +23,11 @@ t.test("files in the context are sorted by last focus, with different timestamps
 
 t.test("the focus history includes closed splits, but no floats", async (t) => {
   const names = ["a.txt", "split.txt", "float.txt", ...Array.from({ length: 100 }, (_, i) => `many${i}.txt`)];
-  const host = await startContext(t, {
+  const { host, nvim } = await startContext(t, {
     files: Object.fromEntries(names.map((name) => [name, "x\n"])),
     args: ["a.txt"],
     connected: false,
   });
-  const { nvim } = host;
   const float =
     "nvim_open_win(vim.fn.bufadd('float.txt'), true, { relative = 'editor', row = 1, col = 1, width = 9, height = 3 })";
   const enter = async (...commands: string[]) => {
@@ -54,7 +53,7 @@ t.test("the focus history includes closed splits, but no floats", async (t) => {
 
 t.test("at most ten files are listed in the context", async (t) => {
   const many = Object.fromEntries(Array.from({ length: 14 }, (_, index) => [`f${index}.txt`, "x\n"]));
-  const host = await startContext(t, { files: many, args: Object.keys(many) });
+  const { host } = await startContext(t, { files: many, args: Object.keys(many) });
   await host.nvim.command("silent bufdo edit");
   await host.nvim.command("edit f3.txt");
   await host.until(t, () => host.paths().slice(0, 3), ["f3.txt", "f13.txt", "f12.txt"], "the last focused");
@@ -62,8 +61,7 @@ t.test("at most ten files are listed in the context", async (t) => {
 });
 
 t.test("buffers without a file on disk are not listed in the context", async (t) => {
-  const host = await startContext(t, { files, args: ["a.txt"] });
-  const { nvim } = host;
+  const { host, nvim } = await startContext(t, { files, args: ["a.txt"] });
   for (const command of [
     "new",
     "edit new.txt",
@@ -84,8 +82,7 @@ t.test("buffers without a file on disk are not listed in the context", async (t)
 });
 
 t.test("the list of open files follows changes of buffers", async (t) => {
-  const host = await startContext(t, { files, args: ["a.txt"] });
-  const { nvim } = host;
+  const { host, nvim } = await startContext(t, { files, args: ["a.txt"] });
   const step = async (command: string, wanted: string[]) => {
     await nvim.command(`silent ${command}`);
     await host.until(t, () => host.paths(), wanted, command);
@@ -112,8 +109,7 @@ t.test("the list of open files follows changes of buffers", async (t) => {
 });
 
 t.test("the list of open files follows changes on the disk", async (t) => {
-  const host = await startContext(t, { files, args: ["a.txt", "b.txt", "c.txt"] });
-  const { nvim } = host;
+  const { host, nvim } = await startContext(t, { files, args: ["a.txt", "b.txt", "c.txt"] });
   await host.until(t, () => host.paths(), ["a.txt", "b.txt", "c.txt"], "all");
   rmSync(nvim.path("b.txt"));
   await host.until(t, () => host.paths(), ["a.txt", "c.txt"], "one was deleted");
@@ -129,8 +125,7 @@ t.test("the list of open files follows changes on the disk", async (t) => {
 });
 
 t.test("a path is shared as the user typed it", async (t) => {
-  const host = await startContext(t, { files, args: ["a.txt"] });
-  const { nvim } = host;
+  const { host, nvim } = await startContext(t, { files, args: ["a.txt"] });
   symlinkSync("dir", nvim.path("link"));
   symlinkSync("b.txt", nvim.path("b-link.txt"));
   mkdirSync(nvim.path("other"));
@@ -147,7 +142,7 @@ t.test("a path is shared as the user typed it", async (t) => {
 
 t.test("files with unusual names are listed in the context", async (t) => {
   const names = ["a b.txt", "100%.txt", "日本.txt", "c:d.txt", "#1.txt", "[x].txt"];
-  const host = await startContext(t, { files: Object.fromEntries(names.map((name) => [name, "x\n"])) });
+  const { host } = await startContext(t, { files: Object.fromEntries(names.map((name) => [name, "x\n"])) });
   for (const name of names) await host.nvim.lua("vim.cmd.edit(vim.fn.fnameescape(...))", name);
   await host.until(t, () => host.paths(), [...names].reverse(), "all of them");
 });
@@ -155,7 +150,7 @@ t.test("files with unusual names are listed in the context", async (t) => {
 t.test("a restored session lists files that were never entered", async (t) => {
   const many = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`f${index}.txt`, "x\n"]));
   const session = [...Object.keys(many).map((name) => `badd +1 ${name}`), "edit f7.txt"].join("\n");
-  const host = await startContext(t, {
+  const { host } = await startContext(t, {
     files: { ...many, "Session.vim": session },
     args: ["-S", "Session.vim"],
   });
@@ -166,7 +161,7 @@ t.test("a restored session lists files that were never entered", async (t) => {
 
 t.test("a thousand buffers are handled in slices", async (t) => {
   const names = Array.from({ length: 1000 }, (_, index) => `f${index}.txt`);
-  const host = await startContext(t, {
+  const { host } = await startContext(t, {
     files: Object.fromEntries(names.map((name) => [name, "x\n"])),
     args: ["f0.txt"],
     init: "for i = 0, 999 do vim.cmd('badd f' .. i .. '.txt') end",
@@ -195,8 +190,7 @@ async function memory(host: ContextHost): Promise<number> {
 const MUCH = 400;
 
 t.test("the focus history stays small during days without a CLI", async (t) => {
-  const host = await startContext(t, { files: twelveFiles, connected: false });
-  const { nvim } = host;
+  const { host, nvim } = await startContext(t, { files: twelveFiles, connected: false });
   // Closes windows without autocommands. The autocommands would remove the entries of these windows.
   const rounds = `
     for _ = 1, ... do
@@ -214,7 +208,7 @@ t.test("the focus history stays small during days without a CLI", async (t) => {
 });
 
 t.test("buffers deleted without an autocommand do not displace files", async (t) => {
-  const host = await startContext(t, { files: twelveFiles });
+  const { host } = await startContext(t, { files: twelveFiles });
   await host.subscribe({ debounce: 5 });
   const { nvim } = host;
   for (const name of TWELVE) await nvim.command(`edit ${name}`);

@@ -18,7 +18,7 @@ const texts: Record<string, { content: string | Uint8Array; length?: number; key
 };
 
 t.test(`at most ${MAX_SELECTED_TEXT} UTF-16 units of a selection are shared`, async (t) => {
-  const host = await startContext(t);
+  const { host } = await startContext(t);
   for (const [name, { content, length = MAX_SELECTED_TEXT, keys = "ggVG" }] of Object.entries(texts)) {
     const path = host.nvim.path(name);
     writeFileSync(path, content);
@@ -38,7 +38,7 @@ t.test(`at most ${MAX_SELECTED_TEXT} UTF-16 units of a selection are shared`, as
 t.test("text with invalid UTF-8 and NUL bytes is shared", async (t) => {
   const content = Uint8Array.of(0x61, 0xe9, 0x62, 0x00, 0x63, 0xed, 0xa0, 0x80, 0x0a);
   const init = "vim.o.fileencodings = 'utf-8'";
-  const host = await startContext(t, { files: { "a.txt": content }, args: ["a.txt"], init });
+  const { host } = await startContext(t, { files: { "a.txt": content }, args: ["a.txt"], init });
   await host.nvim.input("$");
   await host.nvim.waitFor(() => (host.active()?.cursor?.character ?? 0) > 4, "the cursor");
   await host.nvim.input("0vll");

@@ -53,8 +53,7 @@ async function shows(
 const selected = (host: ContextHost) => () => host.active()?.selectedText;
 
 t.test("a pinned selection is visible in its text, in the status line and in :GeminiStatus", async (t) => {
-  const bridge = await startBridge(t, { files, args: ["a.txt"] });
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startBridge(t, { files, args: ["a.txt"] });
   const line = () => nvim.lua("return require('gemini-bridge').statusline()");
   const says = (text: string) => nvim.waitFor(async () => (await line()) === `Gemini: ${text}`, text);
   const view = () =>
@@ -103,8 +102,7 @@ t.test("pinning a selection shows the sign and redraws the status line", async (
 });
 
 t.test("the pin disappears when its text is deleted, and returns with the text", async (t) => {
-  const host = await startContext(t, { files, args: ["a.txt"] });
-  const { nvim } = host;
+  const { host, nvim } = await startContext(t, { files, args: ["a.txt"] });
   await nvim.command("2,3GeminiSelect");
   await host.until(t, selected(host), "three\nfour", "pinned");
   const step = async (command: string, text: string | undefined, pinned: string, line?: number) => {
@@ -136,7 +134,7 @@ t.test("the pin disappears when its text is deleted, and returns with the text",
 });
 
 t.test("an edit of the pinned text without a cursor movement is reported", async (t) => {
-  const host = await startContext(t, { files, args: ["a.txt"] });
+  const { host } = await startContext(t, { files, args: ["a.txt"] });
   await host.nvim.command("1GeminiSelect");
   await host.until(t, selected(host), "one two", "pinned");
   await host.nvim.input("x");
@@ -144,8 +142,7 @@ t.test("an edit of the pinned text without a cursor movement is reported", async
 });
 
 t.test("a block selection is pinned as highlighted, and each row follows its text", async (t) => {
-  const host = await startContext(t, { files, args: ["b.txt"] });
-  const { nvim } = host;
+  const { host, nvim } = await startContext(t, { files, args: ["b.txt"] });
   await nvim.input("gg0l<C-v>2l4j<Cmd>GeminiSelect<CR><Esc>");
   await host.until(t, selected(host), "bcd\nb\n\nbcd\n日本", "the columns");
   await shows(t, nvim, "bcd,b,,bcd,日本", 1, "the columns");
@@ -162,7 +159,10 @@ t.test("a block selection is pinned as highlighted, and each row follows its tex
 });
 
 t.test("only the shared part of a long pinned block is read", async (t) => {
-  const host = await startContext(t, { files: { "a.txt": "abc\n日本\n".repeat(15_000) }, args: ["a.txt"] });
+  const { host } = await startContext(t, {
+    files: { "a.txt": "abc\n日本\n".repeat(15_000) },
+    args: ["a.txt"],
+  });
   await host.nvim.input("gg0<C-v>G<Cmd>GeminiSelect<CR><Esc>");
   await host.until(t, () => selected(host)()?.length, 16_384, "the length");
   t.ok((host.snapshots.at(-1)?.value.active?.selection?.length ?? 0) < 4 * 16_384);

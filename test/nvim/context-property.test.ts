@@ -101,7 +101,7 @@ async function reference(host: ContextHost, before: { active: number | undefined
 t.test(
   "after any sequence of buffer commands, the list of open files equals a simple reference",
   async (t) => {
-    const host = await startContext(t, { init: INIT });
+    const { host } = await startContext(t, { init: INIT });
     await host.subscribe({ debounce: 2 });
     const sequence = fc.array(fc.constantFrom(...commands, ...others), { minLength: 8, maxLength: 14 });
     const holds = fc.assert(

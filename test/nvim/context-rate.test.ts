@@ -33,7 +33,7 @@ async function move(
 }
 
 t.test("a burst of events sends one snapshot after the debounce delay", async (t) => {
-  const host = await startContext(t, { files, args: ["a.txt"] });
+  const { host } = await startContext(t, { files, args: ["a.txt"] });
   await host.until(t, () => host.paths().length, 1, "the file");
   const before = host.snapshots.length;
   const { first } = await move(host, 1, 20);
@@ -44,7 +44,7 @@ t.test("a burst of events sends one snapshot after the debounce delay", async (t
 });
 
 t.test("without a debounce delay, a snapshot is sent immediately after an event", async (t) => {
-  const host = await startContext(t, { files, args: ["a.txt"] });
+  const { host } = await startContext(t, { files, args: ["a.txt"] });
   await host.subscribe({ debounce: 0, maxWait: 0 });
   for (const line of [2, 3, 4]) {
     await move(host, 1, line);
@@ -53,7 +53,7 @@ t.test("without a debounce delay, a snapshot is sent immediately after an event"
 });
 
 t.test("during constant movement of the cursor, a snapshot is sent every 250 ms", async (t) => {
-  const host = await startContext(t, { files, args: ["a.txt"] });
+  const { host } = await startContext(t, { files, args: ["a.txt"] });
   await host.subscribe({ maxWait: 240 });
   await host.until(t, () => host.paths().length, 1, "the file");
   const before = host.snapshots.length;
@@ -67,8 +67,7 @@ t.test("during constant movement of the cursor, a snapshot is sent every 250 ms"
 });
 
 t.test("an unchanged context is not sent", async (t) => {
-  const host = await startContext(t, { files, args: ["a.txt"] });
-  const { nvim } = host;
+  const { host, nvim } = await startContext(t, { files, args: ["a.txt"] });
   await host.until(t, () => host.paths().length, 1, "the file");
   const contexts = host.contexts.length;
   for (const keys of ["jk", ":<Esc>", "<C-w>s<C-w>c", ":terminal<CR>:bd!<CR>"]) {
@@ -82,8 +81,7 @@ t.test("an unchanged context is not sent", async (t) => {
 });
 
 t.test("without a CLI, no context is read and no subscription is left", async (t) => {
-  const host = await startContext(t, { files, args: ["a.txt"], connected: false });
-  const { nvim } = host;
+  const { host, nvim } = await startContext(t, { files, args: ["a.txt"], connected: false });
   const autocommands = "#vim.api.nvim_get_autocmds({ event = { 'CursorMoved', 'CursorMovedI' } })";
   const before = await nvim.lua(`return ${autocommands}`);
   await nvim.lua(`
@@ -107,7 +105,7 @@ t.test("without a CLI, no context is read and no subscription is left", async (t
 });
 
 t.test("a thousand buffers do not block the editor", async (t) => {
-  const host = await startContext(t, {
+  const { host } = await startContext(t, {
     files,
     args: ["a.txt"],
     connected: false,
@@ -121,19 +119,19 @@ t.test("a thousand buffers do not block the editor", async (t) => {
 });
 
 t.test("an event while the complete snapshot is sent causes no error after that snapshot", async (t) => {
-  const host = await startContext(t, {
+  const { host, nvim } = await startContext(t, {
     files,
     args: ["a.txt"],
     connected: false,
     init: "for i = 1, 100 do vim.cmd('badd f' .. i) end",
   });
-  await host.nvim.lua(
+  await nvim.lua(
     `require("gemini-bridge.host.rpc").call("context_subscribe", ...)
     vim.api.nvim_exec_autocmds("CursorMoved", {})`,
     { ...SUBSCRIPTION, debounce: 100 },
   );
   await host.until(t, () => host.paths(), ["a.txt"], "the list");
-  await host.nvim.lua("vim.defer_fn(function() _G.waited = true end, 200)");
-  await host.nvim.waitFor("_G.waited", "the end of the debounce delay");
-  t.notMatch(await host.nvim.messages(), /attempt to/);
+  await nvim.lua("vim.defer_fn(function() _G.waited = true end, 200)");
+  await nvim.waitFor("_G.waited", "the end of the debounce delay");
+  t.notMatch(await nvim.messages(), /attempt to/);
 });

@@ -153,7 +153,7 @@ const rows: Row[] = [
 const trim = (text: string) => text.replace(/\n+$/, "").replace(/ +$/gm, "");
 
 t.test("the shared selection is exactly the highlighted text", async (t) => {
-  const host = await startContext(t, { files: { "a.txt": "" }, args: ["a.txt"] });
+  const { host } = await startContext(t, { files: { "a.txt": "" }, args: ["a.txt"] });
   await host.subscribe({ debounce: 5 });
   const { nvim } = host;
   for (const { lines, keys, selected, options = "", yank } of rows) {

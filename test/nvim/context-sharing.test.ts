@@ -14,8 +14,7 @@ const files = {
 };
 
 t.test("neither path nor text of an excluded file is sent", async (t) => {
-  const host = await startContext(t, { files, args: ["a.txt"] });
-  const { nvim } = host;
+  const { host, nvim } = await startContext(t, { files, args: ["a.txt"] });
   for (const name of [".env", ".env.local", "id_ed25519", "server.pem"]) {
     await nvim.command(`edit ${name}`);
     await nvim.input("V");
@@ -31,7 +30,7 @@ t.test("neither path nor text of an excluded file is sent", async (t) => {
 });
 
 t.test("a link to an excluded file is excluded", async (t) => {
-  const host = await startContext(t, { files, args: ["a.txt"] });
+  const { host } = await startContext(t, { files, args: ["a.txt"] });
   symlinkSync(".env", host.nvim.path("harmless.txt"));
   await host.nvim.command("edit harmless.txt");
   await host.until(t, () => host.context.shared().excluded, host.nvim.path("harmless.txt"), "kept back");
@@ -41,7 +40,7 @@ t.test("a link to an excluded file is excluded", async (t) => {
 t.test("the option context.exclude replaces the patterns", async (t) => {
   const init =
     "require('gemini-bridge').setup({ context = { exclude = { 'private/*', '!private/keep.txt', '*.lock' } } })";
-  const host = await startContext(t, {
+  const { host } = await startContext(t, {
     files: { ...files, "x.lock": "x\n", "deep/private/p.txt": "p\n", "private/keep.txt": "k\n" },
     args: ["a.txt", ".env", "private/notes.txt", "x.lock", "deep/private/p.txt", "private/keep.txt"],
     init,
@@ -50,11 +49,10 @@ t.test("the option context.exclude replaces the patterns", async (t) => {
 });
 
 t.test("a .geminiignore in the workspace excludes files", async (t) => {
-  const host = await startContext(t, {
+  const { host, nvim } = await startContext(t, {
     files: { ...files, ".geminiignore": "private/\nsub/*\n!sub/seen.txt\n" },
     args: ["a.txt", "private/notes.txt", "sub/hidden.txt", "sub/seen.txt"],
   });
-  const { nvim } = host;
   await host.until(t, () => host.paths(), ["a.txt", "sub/seen.txt"], "the list");
   writeFileSync(nvim.path(".geminiignore"), "a.txt\n");
   await nvim.input("l");
@@ -69,8 +67,7 @@ t.test("a .geminiignore in the workspace excludes files", async (t) => {
 });
 
 t.test(":GeminiShare off pauses sharing, and on resumes it", async (t) => {
-  const host = await startContext(t, { files, args: ["a.txt"] });
-  const { nvim } = host;
+  const { host, nvim } = await startContext(t, { files, args: ["a.txt"] });
   await nvim.command("GeminiShare off");
   t.match(
     await nvim.messages(),
@@ -104,7 +101,7 @@ t.test(":GeminiShare off pauses sharing, and on resumes it", async (t) => {
 t.test("trust is sent only if the option is set", async (t) => {
   const told = async (trust: string) => {
     const init = `require('gemini-bridge').setup({ trust = ${trust} })`;
-    const host = await startContext(t, { files, args: ["a.txt"], init });
+    const { host } = await startContext(t, { files, args: ["a.txt"], init });
     await host.until(t, () => host.paths(), ["a.txt"], "the context");
     return host;
   };

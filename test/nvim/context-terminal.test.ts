@@ -1,6 +1,6 @@
 import t, { type Test } from "tap";
 import { shows, startWithAgent } from "../support/agent.ts";
-import { connectClient, readDiscovery } from "../support/client.ts";
+import { RunningBridge } from "../support/bridge.ts";
 import { type ContextHost, startContext } from "../support/context.ts";
 import type { Scope } from "../support/scope.ts";
 
@@ -10,7 +10,7 @@ const selected = (host: ContextHost) => () => host.active()?.selectedText;
 
 /** Opens a file at the left, with the focus, and a terminal at the right. */
 async function besideTerminal(t: Scope, connected = true): Promise<ContextHost> {
-  const host = await startContext(t, { files, args: ["a.txt"], connected });
+  const { host } = await startContext(t, { files, args: ["a.txt"], connected });
   await host.nvim.command("rightbelow vertical new | terminal sh");
   await host.nvim.command("wincmd h");
   return host;
@@ -70,11 +70,10 @@ t.test("a selection is kept after each way to enter a terminal", async (t) => {
 });
 
 t.test("a kept block selection has the columns of its own window", async (t) => {
-  const host = await startContext(t, {
+  const { host, nvim } = await startContext(t, {
     files: { "a.txt": "abcdefgh\nx\ty\n日本語日本語\nabcdefgh\n" },
     args: ["a.txt"],
   });
-  const { nvim } = host;
   await nvim.command("setlocal tabstop=4");
   for (const command of ["terminal sh", "enew", "split | terminal sh | only"]) {
     await nvim.input("gg0ll<C-v>3j3l");
@@ -166,11 +165,7 @@ t.test(":Gemini keeps the selection, even if it starts the bridge", async (t) =>
     await nvim.lua("vim.keymap.set('x', 'Q', '<Plug>(Gemini)')");
     await nvim.input(`lvj${keys.startsWith(":") ? keys : "Q"}`);
     await shows(nvim, /child/);
-    const [discovery] = readDiscovery(nvim.dirs.tmp);
-    const client = await connectClient(t, {
-      port: discovery?.port ?? 0,
-      token: discovery?.content.authToken ?? "",
-    });
+    const client = await new RunningBridge(t, nvim).client();
     const context = await client.waitForNotification("ide/contextUpdate");
     t.match(context.workspaceState?.openFiles, [{ path: nvim.path("a.txt"), selectedText: "ne\ntw" }], keys);
     t.equal(await nvim.messages(), "");

@@ -18,11 +18,10 @@ const odd = (workspace: string, after = "") =>
 const EDIT = "vim.cmd.edit(vim.fn.fnameescape(...))";
 
 t.test("a file whose path is not UTF-8 is never shared under another name", async (t) => {
-  const host = await startContext(t, {
+  const { host, nvim } = await startContext(t, {
     files: { "a.txt": "a\n", [`${THORN}.txt`]: "another file\n" },
     args: ["a.txt"],
   });
-  const { nvim } = host;
   const { workspace } = nvim.dirs;
   writeFileSync(odd(workspace, ".txt"), "not to be told\n");
   mkdirSync(odd(workspace));
@@ -59,8 +58,7 @@ t.test("a file whose path is not UTF-8 is never shared under another name", asyn
 });
 
 t.test("a directory whose path is not UTF-8 is never announced under another name", async (t) => {
-  const bridge = await startBridge(t, { files: { [`${THORN}/f.txt`]: "f\n" } });
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startBridge(t, { files: { [`${THORN}/f.txt`]: "f\n" } });
   const { workspace } = nvim.dirs;
   const directory = odd(workspace);
   mkdirSync(directory);
@@ -82,14 +80,12 @@ t.test("a directory whose path is not UTF-8 is never announced under another nam
   t.equal(listed(), `${workspace}:${nvim.path(THORN)}`);
   t.equal((await said()).length, 1, "it is said once");
 
-  await nvim.command("GeminiStop");
-  await bridge.is("stopped");
+  await nvim.stopBridge();
   await nvim.lua(
     "require('gemini-bridge').setup({}) vim.cmd.only() vim.cmd.cd(vim.fn.fnameescape(...))",
     directory,
   );
-  await nvim.command("GeminiStart");
-  await bridge.is("running");
+  await nvim.startBridge();
   t.equal(listed(), "", "nor when the bridge starts in it");
 });
 
@@ -101,10 +97,7 @@ t.test("a prompt cannot refer to a file whose path is not UTF-8", async (t) => {
   for (const command of ["GeminiSend what is this?", "GeminiAdd", "lua vim.cmd.GeminiAdd('\\254.txt')"]) {
     await nvim.command("messages clear");
     await nvim.command(command);
-    await nvim.waitFor(
-      async () => /A path that is not UTF-8 cannot be sent: .*<fe>\.txt/.test(await nvim.messages()),
-      `${command} to say so`,
-    );
+    await nvim.says(/A path that is not UTF-8 cannot be sent: .*<fe>\.txt/);
   }
   const terminals =
     "#vim.tbl_filter(function(buf) return vim.bo[buf].buftype == 'terminal' end, vim.api.nvim_list_bufs())";

@@ -47,8 +47,7 @@ async function follows(
 }
 
 t.test("the workspace follows the directories of Neovim", async (t) => {
-  const bridge = await startBridge(t, { files });
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startBridge(t, { files });
   await follows(bridge, "echo", ["."]);
   await follows(bridge, "cd repo/a", ["repo/a"], ["repo"]);
   await follows(bridge, "split | lcd b", ["repo/a", "repo/a/b"], ["repo"]);
@@ -64,7 +63,7 @@ t.test("the workspace follows the directories of Neovim", async (t) => {
 });
 
 t.test("the option workspace adds directories", async (t) => {
-  const list = await startBridge(t, {
+  const { bridge: list } = await startBridge(t, {
     files,
     init: "require('gemini-bridge').setup({ workspace = { 'repo/a/b', vim.fn.getcwd() } })",
   });
@@ -79,8 +78,7 @@ t.test("the option workspace adds directories", async (t) => {
 t.test("the real CLI finds workspaces with unusual names", async (t) => {
   const names = ["per%cent", "per%20cent", "with space", "日本語", "üml"];
   for (const name of names) {
-    const bridge = await startBridge(t, { files: { [`${name}/f.txt`]: "f\n" } });
-    const { nvim } = bridge;
+    const { bridge, nvim } = await startBridge(t, { files: { [`${name}/f.txt`]: "f\n" } });
     await nvim.lua("vim.fn.chdir(...)", nvim.path(name));
     await nvim.waitFor(() => bridge.file().content.workspacePath === nvim.path(name), `${name} in the file`);
     const before = { cwd: process.cwd(), tmp: process.env["TMPDIR"] };
@@ -98,8 +96,7 @@ t.test("the real CLI finds workspaces with unusual names", async (t) => {
 });
 
 t.test("a directory that cannot be listed is reported once and adds no empty path to the list", async (t) => {
-  const bridge = await startBridge(t, { files: { "a:b/f.txt": "f\n" } });
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startBridge(t, { files: { "a:b/f.txt": "f\n" } });
   await nvim.lua("vim.fn.chdir(...)", nvim.path("a:b"));
   await nvim.waitFor(() => bridge.file().content.workspacePath === "", "the file");
   const said = async () =>
@@ -113,7 +110,7 @@ t.test("a directory that cannot be listed is reported once and adds no empty pat
 });
 
 t.test("a directory that was opened through a link is listed with Neovim's path", async (t) => {
-  const bridge = await startBridge(t, { files });
+  const { bridge } = await startBridge(t, { files });
   mkdirSync(bridge.nvim.path("real"));
   writeFileSync(bridge.nvim.path("real/f.txt"), "f\n");
   symlinkSync("real", bridge.nvim.path("link"));

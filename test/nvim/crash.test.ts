@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import t from "tap";
-import { startBridge } from "../support/bridge.ts";
+import { startBridge, startConnected } from "../support/bridge.ts";
 import { openStream } from "../support/event-stream.ts";
 import { isAlive } from "../support/processes.ts";
 import { ask, initialize } from "../support/server.ts";
@@ -10,9 +10,10 @@ import { waitFor } from "../support/wait.ts";
 const CHANNEL_ERRORS = /channel|E475|E5108|stack traceback|Error /i;
 
 t.test("a killed host is restarted with the same port and tokens, and everything continues", async (t) => {
-  const bridge = await startBridge(t, { files: { "a.txt": "one\n", "b.txt": "" }, args: ["a.txt"] });
-  const { nvim } = bridge;
-  const client = await bridge.client();
+  const { bridge, nvim, client } = await startConnected(t, {
+    files: { "a.txt": "one\n", "b.txt": "" },
+    args: ["a.txt"],
+  });
   const path = nvim.path("a.txt");
   t.same(await client.openDiff(path, "two\n"), { content: [] });
   const before = bridge.file();
@@ -40,8 +41,7 @@ t.test("a killed host is restarted with the same port and tokens, and everything
 });
 
 t.test("a restarted host answers its clients while Neovim is busy", async (t) => {
-  const bridge = await startBridge(t, { files: { "a.txt": "" } });
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startBridge(t, { files: { "a.txt": "" } });
   const { port, content } = bridge.file();
   const headers = { authorization: `Bearer ${content.authToken}` };
   const session = { ...headers, "mcp-session-id": await initialize(port, headers) };
@@ -74,8 +74,7 @@ t.test("a restarted host answers its clients while Neovim is busy", async (t) =>
 });
 
 t.test("a restarted host knows a review before the review is shown", async (t) => {
-  const bridge = await startBridge(t, { files: { "a.txt": "one\n" }, args: ["a.txt"] });
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startBridge(t, { files: { "a.txt": "one\n" }, args: ["a.txt"] });
   await nvim.lua(`vim.api.nvim_create_autocmd("BufFilePost", {
     pattern = "gemini://*",
     once = true,
@@ -90,8 +89,7 @@ t.test("a restarted host knows a review before the review is shown", async (t) =
 });
 
 t.test("a decision made while no host runs reaches the client when it returns", async (t) => {
-  const bridge = await startBridge(t, { files: { "a.txt": "", "b.txt": "" } });
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startBridge(t, { files: { "a.txt": "", "b.txt": "" } });
   const first = await bridge.client("first");
   const second = await bridge.client("second");
   await first.openDiff(nvim.path("a.txt"), "two\n");
@@ -110,8 +108,7 @@ t.test("a decision made while no host runs reaches the client when it returns", 
 });
 
 t.test("a decision that a crashing host has received is not lost", async (t) => {
-  const bridge = await startBridge(t, { files: { "a.txt": "" } });
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startBridge(t, { files: { "a.txt": "" } });
   const { port } = bridge.file();
   const token = { authorization: `Bearer ${bridge.file().content.authToken}` };
   const session = await initialize(port, token);
@@ -120,9 +117,7 @@ t.test("a decision that a crashing host has received is not lost", async (t) => 
   stream.break();
   await nvim.waitFor(async () => (await bridge.status()).clients.length === 0, "the break to be seen");
   await nvim.command("GeminiAccept"); // the client has no event stream for this decision yet
-  const host = await bridge.host();
-  process.kill(host, "SIGKILL");
-  await bridge.nextHost(host);
+  await bridge.replaceHost();
   const again = await openStream(port, session, { ...token, "last-event-id": "unknown" });
   t.same(await again.next("ide/diffAccepted"), { filePath: nvim.path("a.txt"), content: "proposed\n" });
 });
@@ -131,9 +126,7 @@ t.test(
   "if a client does not return after a crash, its reviews close and the accepted text is kept",
   async (t) => {
     const init = "require('gemini-bridge').setup({ server = { grace = 1000 } })";
-    const bridge = await startBridge(t, { init, files: { "a.txt": "", "b.txt": "" } });
-    const { nvim } = bridge;
-    const client = await bridge.client();
+    const { bridge, nvim, client } = await startConnected(t, { init, files: { "a.txt": "", "b.txt": "" } });
     await client.openDiff(nvim.path("a.txt"), "kept\r\ntext");
     await client.openDiff(nvim.path("b.txt"), "");
     await client.close();
@@ -141,8 +134,7 @@ t.test(
     await nvim.command(`GeminiAccept ${nvim.path("a.txt")}`);
     await nvim.waitFor(async () => (await bridge.status()).diffs.length === 0, "the other review to close");
     const found = /Open the accepted text of \S+ with :edit (\S+)/;
-    await nvim.waitFor(async () => found.test(await nvim.messages()), "the notice");
-    const messages = await nvim.messages();
+    const messages = await nvim.says(found);
     t.match(messages, "Open the accepted text of a.txt");
     await nvim.command(`edit ${found.exec(messages)?.[1]} | write ${nvim.path("kept.txt")}`);
     t.equal(readFileSync(nvim.path("kept.txt"), "utf8"), "kept\r\ntext", "byte for byte");
@@ -150,23 +142,18 @@ t.test(
 );
 
 t.test("stopping the bridge reports undelivered decisions", async (t) => {
-  const bridge = await startBridge(t, { files: { "a.txt": "" } });
-  const { nvim } = bridge;
-  const client = await bridge.client();
+  const { bridge, nvim, client } = await startConnected(t, { files: { "a.txt": "" } });
   await client.openDiff(nvim.path("a.txt"), "kept\n");
   await bridge.crash("GeminiAccept", "GeminiStop");
-  await bridge.is("stopped");
+  await nvim.bridgeIs("stopped");
   t.match(await nvim.messages(), /Open the accepted text of a\.txt with :edit gemini:/);
   t.same(await nvim.lua("return require('gemini-bridge.review.records').decided()"), []);
 });
 
 t.test("the message about a crash causes no press-enter prompt", async (t) => {
-  const bridge = await startBridge(t, { tui: true });
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startBridge(t, { tui: true });
   await nvim.lua("vim.o.columns = 80");
-  const host = await bridge.host();
-  process.kill(host, "SIGKILL");
-  await bridge.nextHost(host);
+  await bridge.replaceHost();
   t.same(await nvim.nvim.mode, { mode: "n", blocking: false });
   t.match(await nvim.messages(), /has crashed/);
 });
@@ -199,7 +186,7 @@ t.test("uncaught errors and exhausted memory are handled like other crashes", as
         }, dir .. '/node')
         vim.fn.setfperm(dir .. '/node', 'rwx------')
         require('gemini-bridge').setup({ node = dir .. '/node' })`;
-      const bridge = await startBridge(t, { init: node });
+      const { bridge } = await startBridge(t, { init: node });
       const { port, content } = bridge.file();
       const host = await bridge.host();
       await bridge.nvim.lua("vim.fn.writefile({}, vim.fn.stdpath('data') .. '/now')");
@@ -213,21 +200,19 @@ t.test("uncaught errors and exhausted memory are handled like other crashes", as
 });
 
 t.test("a host that keeps crashing is given up after five restarts, and can be started again", async (t) => {
-  const bridge = await startBridge(t);
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startBridge(t);
   const path = bridge.file().path;
   // Replaces the Node program by a program that exits immediately.
   await nvim.lua("require('gemini-bridge').setup({ node = 'false' })");
   process.kill(await bridge.host(), "SIGKILL");
-  await bridge.is("stopped", 15_000);
+  await nvim.bridgeIs("stopped", 15_000);
   const messages = await nvim.messages();
   t.equal(messages.match(/has crashed \(/g)?.length, 1);
   t.equal(messages.match(/has crashed repeatedly/g)?.length, 1);
   t.notOk(existsSync(path));
   t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_SERVER_PORT"), null);
   await nvim.lua("require('gemini-bridge').setup({})");
-  await nvim.command("GeminiStart");
-  await bridge.is("running");
+  await nvim.startBridge();
   t.ok(isAlive(await bridge.host()));
 });
 

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import t, { type Test } from "tap";
-import { RunningBridge, startBridge } from "../support/bridge.ts";
+import { RunningBridge, startBridge, startConnected } from "../support/bridge.ts";
 import { connectClient, readDiscovery } from "../support/client.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
 import { descendants, isAlive } from "../support/processes.ts";
@@ -64,7 +64,7 @@ async function liveAndDie(t: Test, number: number): Promise<string> {
   // Half of the Neovims are killed during the start, which takes about 300 ms.
   if (number % 2 === 0) await delay(Math.random() * 400);
   else {
-    await bridge.is("running");
+    await nvim.bridgeIs("running");
     if (number % 4 === 1) {
       const { port, content } = bridge.file();
       const client = await connectClient(t, { port, token: content.authToken });
@@ -103,7 +103,7 @@ t.test(
 );
 
 t.test("a hanging host does not keep the discovery file of an editor that quits", async (t) => {
-  const bridge = await startBridge(t, { files: FILES });
+  const { bridge } = await startBridge(t, { files: FILES });
   t.equal(filesOf(bridge.nvim).length, 3);
   const host = await bridge.host();
   const below = descendants(bridge.nvim.pid);
@@ -117,8 +117,7 @@ t.test("a hanging host does not keep the discovery file of an editor that quits"
 t.test("no file and no process is left after the death of a Neovim with a terminal UI", async (t) => {
   for (const death of ["closed terminal", "typed :qa!", "SIGKILL of the UI"]) {
     await t.test(death, async (t) => {
-      const bridge = await startBridge(t, { tui: true, files: FILES });
-      const { nvim } = bridge;
+      const { bridge, nvim } = await startBridge(t, { tui: true, files: FILES });
       const below = [...descendants(nvim.pid), nvim.pid];
       t.equal(
         bridge.file().pid,
@@ -134,13 +133,11 @@ t.test("no file and no process is left after the death of a Neovim with a termin
 });
 
 t.test("the bridge of a suspended Neovim works after the suspension", async (t) => {
-  const bridge = await startBridge(t, {
+  const { bridge, nvim, client } = await startConnected(t, {
     tui: true,
     files: { "a.txt": "one\n", "b.txt": "" },
     args: ["a.txt"],
   });
-  const { nvim } = bridge;
-  const client = await bridge.client();
   await client.waitForNotification("ide/contextUpdate");
   const host = await bridge.host();
   for (const pid of [bridge.file().pid, nvim.pid]) process.kill(pid, "SIGSTOP");
@@ -170,7 +167,7 @@ t.test("Neovim prints nothing when it quits", async (t) => {
       vim.notify = function(text) vim.fn.writefile({ text }, path, 'a') end`,
   });
   await nvim.lua("require('gemini-bridge').start()");
-  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
+  await nvim.bridgeIs("running");
   nvim.nvim.notify("nvim_command", ["qa"]);
   await nvim.exited;
   t.notOk(existsSync(nvim.path("said")));

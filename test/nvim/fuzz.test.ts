@@ -40,8 +40,7 @@ const value = fc.letrec((tie) => ({
 const isStop = (name: unknown) => name === "stop";
 
 t.test("the host drops invalid events from Lua", { timeout: 3_600_000 }, async (t) => {
-  const bridge = await startBridge(t, { breaksContract: true });
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startBridge(t, { breaksContract: true });
   const host = await bridge.host();
   const client = await bridge.client();
   const name = fc.oneof(
@@ -69,7 +68,7 @@ t.test("the host drops invalid events from Lua", { timeout: 3_600_000 }, async (
     if ((await bridge.host()) !== host) throw new Error("the host has ended");
   });
   await fc.assert(property, fuzz(t, "events from Lua, up to twenty in a case", 60));
-  await bridge.is("running");
+  await nvim.bridgeIs("running");
   t.equal(await bridge.host(), host);
   t.same(await client.openDiff(nvim.path("a.txt"), "still serving\n"), { content: [] });
   t.notMatch(await nvim.messages(), /has crashed|stack traceback|E5108/);

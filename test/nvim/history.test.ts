@@ -54,7 +54,7 @@ t.test("the history page lists proposals and changes by turn, and undoes them", 
         t.equal(await nvim.lua(RIGHT), wanted);
       });
   await nvim.command("GeminiHistory");
-  await page.says(/No proposals or changes in the open directories in the last 24 hours/);
+  await nvim.says(/No proposals or changes in the open directories in the last 24 hours/);
 
   await agent.prompt("two, please");
   await agent.write("src/b.txt", "1\n2\n");
@@ -95,7 +95,7 @@ t.test("the history page lists proposals and changes by turn, and undoes them", 
   await page.is(t, "*page:3", "d.txt HH:MM:SS:1");
   await shows("D");
   await nvim.input("x");
-  await page.says(/There is nothing to undo: this proposal was not written/);
+  await nvim.says(/There is nothing to undo: this proposal was not written/);
   await nvim.input("G");
   await page.is(t, "*page:7", "a.txt HH:MM:SS:1");
   await shows("-one two caf\u00e9");
@@ -118,17 +118,17 @@ t.test("the history page lists proposals and changes by turn, and undoes them", 
   await nvim.input("<CR>");
   await page.is(t, "page:7", "*a.txt HH:MM:SS:1");
   await nvim.input(":GeminiUndo<CR>");
-  await page.says(/Undid the change of gemini in a\.txt\./);
+  await nvim.says(/Undid the change of gemini in a\.txt\./);
   t.equal(read("a.txt"), "one\r\ncaf\u00e9\r\n");
   await nvim.waitFor(async () => (await tree(nvim))[6] === " ↺ a.txt HH:MM undone", "its state");
   await nvim.input("\\d");
-  await page.says(/a\.txt no longer contains this change/);
+  await nvim.says(/a\.txt no longer contains this change/);
 
   await nvim.input("[f");
   await page.is(t, "page:6", "*b.txt HH:MM:SS:2");
   await nvim.input("\\t");
   await nvim.input("ggVGx");
-  await page.says(/Undid 2 changes\. .*a\.txt no longer contains this change/);
+  await nvim.says(/Undid 2 changes\. .*a\.txt no longer contains this change/);
   await nvim.waitFor("#require('gemini-bridge').changes() == 0", "no change to be left");
   t.equal(read("src/b.txt"), "1\n", "what was written without a review, too");
   t.equal(read("c.txt"), "c\n");
@@ -164,7 +164,7 @@ t.test(
       "The history no longer has the text of this entry, or the file is not shared",
     );
     await nvim.input("jx");
-    await page.says(/a\.txt was not changed, because the lines of this change were edited later/);
+    await nvim.says(/a\.txt was not changed, because the lines of this change were edited later/);
     t.equal(read("a.txt"), "1\nTWO\n", "never forced");
     await nvim.command("let g:answer = 2");
     await nvim.input("jx");
@@ -172,7 +172,7 @@ t.test(
     t.equal(read("f1.txt"), "new\n");
     await nvim.command("let g:answer = 1");
     await nvim.input("x");
-    await page.says(/Undid 11 changes\./);
+    await nvim.says(/Undid 11 changes\./);
     t.notOk(names.some((name) => existsSync(nvim.path(name))));
     await nvim.command("GeminiHistory | tabfirst | only");
     await nvim.waitFor("#vim.api.nvim_list_tabpages() == 2", "one page");
@@ -184,8 +184,7 @@ t.test(
 );
 
 t.test("history() groups entries by turn, even after a crash of the host", async (t) => {
-  const bridge = await startBridge(t, { files: { "a.txt": "1\n" } });
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startBridge(t, { files: { "a.txt": "1\n" } });
   const agent = new HookedAgent(bridge);
   const history = async () => Turns.parse(await nvim.lua("return require('gemini-bridge').history()"));
   t.same(await nvim.lua("return require('gemini-bridge').history()"), []);
@@ -209,16 +208,13 @@ t.test("history() groups entries by turn, even after a crash of the host", async
     ["gemini: go on", "rejected c.txt", "written a.txt"],
     ["gemini: go on", "written a.txt", "written b.txt"],
   ]);
-  const host = await bridge.host();
-  process.kill(host, "SIGKILL");
-  await bridge.nextHost(host);
+  await bridge.replaceHost();
   t.same(await history(), before);
   await agent.write("d.txt", "1\n");
   const [now, ...others] = await history();
   t.match(now, { prompt: "go on", entries: { length: 3 } }, "its turn goes on");
   t.same(others, before.slice(1));
-  await nvim.command("GeminiStop");
-  await bridge.is("stopped");
+  await nvim.stopBridge();
   t.equal(await nvim.lua("return require('gemini-bridge').history()"), null, "no host");
 });
 

@@ -13,13 +13,13 @@ import t, { type Test } from "tap";
 import { z } from "zod";
 import { type Nvim, type NvimOptions, startNvim } from "../support/nvim.ts";
 import { killAll } from "../support/processes.ts";
-import { Reviewer } from "../support/review.ts";
+import { startReviewer } from "../support/review.ts";
 import { waitFor } from "../support/wait.ts";
 
 const FILES = { "a.txt": "one\n", "b.txt": "b\n", "c.txt": "c\n" };
 
 async function start(t: Test, options: NvimOptions = {}) {
-  const reviewer = await Reviewer.start(t, { files: FILES, args: ["c.txt"], ...options });
+  const { reviewer } = await startReviewer(t, { files: FILES, args: ["c.txt"], ...options });
   const id = await reviewer.open(reviewer.nvim.path("a.txt"), "two\n");
   return { reviewer, nvim: reviewer.nvim, id };
 }
@@ -70,8 +70,7 @@ async function hostRuns(nvim: Nvim): Promise<void> {
 async function endReview({ reviewer, nvim, id }: Awaited<ReturnType<typeof start>>): Promise<string> {
   await reviewer.close(id, "disconnected");
   const named = /Open your edits with (:edit \S+)/;
-  await nvim.waitFor(async () => named.test(await nvim.messages()), "the message");
-  return named.exec(await nvim.messages())?.[1] ?? "";
+  return named.exec(await nvim.says(named))?.[1] ?? "";
 }
 
 for (const quit of ["qall", "wqall", "restart"])
@@ -139,7 +138,7 @@ t.test("an edited text whose acceptance did not arrive is kept after Neovim's en
 });
 
 t.test("texts that an earlier Neovim has saved can be restored for a week", async (t) => {
-  const { nvim } = await Reviewer.start(t, { files: FILES });
+  const { nvim } = await startReviewer(t, { files: FILES });
   saveTexts(nvim, {
     4: { path: nvim.path("a.txt"), text: "twomine\n" },
     3: { path: "/elsewhere/b.txt", text: "other" },
@@ -149,25 +148,15 @@ t.test("texts that an earlier Neovim has saved can be restored for a week", asyn
   const old = new Date(Date.now() - 8 * 24 * 3600 * 1000);
   utimesSync(join(keptDirectory(nvim), "2.json"), old, old);
   await hostRuns(nvim);
-  await nvim.waitFor(
-    async () =>
-      /Your edits of proposals from an earlier session were saved\. Open them with :edit gemini:\/\/kept\/4\/a\.txt$/m.test(
-        await nvim.messages(),
-      ),
-    "the message",
+  await nvim.says(
+    /Your edits of proposals from an earlier session were saved\. Open them with :edit gemini:\/\/kept\/4\/a\.txt$/m,
   );
   await nvim.input(":edit gemini://kept/4/a.txt<CR>");
   t.same(await nvim.lua(`return ${lines}`), ["twomine"]);
   await nvim.input(":edit gemini://kept/1/c.txt<CR>");
   t.same(await nvim.lua(`return ${lines}`), ["deleted"]);
   await nvim.input(":edit gemini://kept/2/old.txt<CR>");
-  await nvim.waitFor(
-    async () =>
-      /The text of this buffer no longer exists: saved texts are deleted after a week/.test(
-        await nvim.messages(),
-      ),
-    "the refusal",
-  );
+  await nvim.says(/The text of this buffer no longer exists: saved texts are deleted after a week/);
 });
 
 for (const keys of [":%bdelete!<CR>", ":%bwipeout!<CR>"])
@@ -243,9 +232,9 @@ for (const end of ["SIGKILL", ":noautocmd qall!", ":set eventignore=all | qall!"
     await nvim.exited;
     const next = await startNvim(t, { after: nvim });
     await hostRuns(next);
-    const message =
-      /Your edits of proposals from an earlier session were saved\. Open them with :edit gemini:\/\/kept\/1\/a\.txt$/m;
-    await next.waitFor(async () => message.test(await next.messages()), "the message");
+    await next.says(
+      /Your edits of proposals from an earlier session were saved\. Open them with :edit gemini:\/\/kept\/1\/a\.txt$/m,
+    );
     await next.input(":edit gemini://kept/1/a.txt<CR>");
     t.same(await next.lua(`return ${lines}`), ["twomine"]);
     t.match(keptTexts(next), [{ path: nvim.path("a.txt"), text: "twomine\n" }]);

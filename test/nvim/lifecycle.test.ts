@@ -24,7 +24,7 @@ function forget(model: Model): void {
 }
 
 const begin = async (real: Real) => {
-  await real.bridge.is("running");
+  await real.bridge.nvim.bridgeIs("running");
 };
 
 const ofUser = (name: string, code: string, running: boolean): Step => ({
@@ -36,7 +36,7 @@ const ofUser = (name: string, code: string, running: boolean): Step => ({
     model.running = running;
     if (restarts) forget(model);
     if (running) await begin(real);
-    else await real.bridge.is("stopped");
+    else await real.bridge.nvim.bridgeIs("stopped");
   },
 });
 
@@ -174,8 +174,7 @@ t.test(
     const property = fc.asyncProperty(commands, async (list) => {
       const real = new Real(bridge);
       const setup = async () => {
-        await nvim.command("GeminiStart");
-        await bridge.is("running");
+        await nvim.startBridge();
         const model = { running: true, crashes: 0, clients: [], made };
         await agree(model, real, "start");
         return { model, real };
@@ -185,8 +184,7 @@ t.test(
       } finally {
         made += 100;
         for (const { stream } of real.clients.values()) stream.break();
-        await nvim.command("GeminiStop");
-        await bridge.is("stopped");
+        await nvim.stopBridge();
       }
     });
     await fc.assert(property, { ...fuzz(t, "orders of events", 4), endOnFailure: true });

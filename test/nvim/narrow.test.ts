@@ -79,7 +79,7 @@ for (const { columns, set } of screens) {
     await isFree("a start that fails", /did not start/);
     await nvim.lua("vim.uv.fs_unlink(...)", join(nvim.dirs.tmp, "gemini"));
     await nvim.input(":GeminiStart<CR>");
-    await bridge.is("running");
+    await nvim.bridgeIs("running");
     await isFree("a start", /The bridge is running on/);
     await nvim.input(":GeminiStart<CR>");
     await isFree("another", /is already running/);

@@ -4,8 +4,7 @@ import t from "tap";
 import { startBridge } from "../support/bridge.ts";
 
 t.test("context, a review and a stop work on the Node that runs the tests", async (t) => {
-  const bridge = await startBridge(t, { files: { "a.txt": "one\n" }, args: ["a.txt"] });
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startBridge(t, { files: { "a.txt": "one\n" }, args: ["a.txt"] });
   const host = await bridge.host();
   const used = await nvim.lua("return vim.uv.fs_realpath(vim.fn.exepath('node'))");
   t.equal(used, realpathSync(process.execPath), "the host's is the same");

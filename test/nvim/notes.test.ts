@@ -28,7 +28,7 @@ t.test(
     const nvim = await startWithEcho(t, "", { init: MAP });
     await nvim.command("edit a.txt");
     await nvim.input(":GeminiSend --notes<CR>");
-    await nvim.waitFor(async () => /There are no notes/.test(await nvim.messages()), "the message");
+    await nvim.says(/There are no notes/);
     await nvim.input("gnUse a number<CR>");
     await nvim.input("3GVjgnask @someone<CR>");
     await shows(t, nvim, "1-1 \u270e Use a number, 3-4 \u270e ask @someone");
@@ -56,19 +56,13 @@ t.test(
     await first.input("ggdd:silent write<CR>");
     await first.command("edit .env");
     await first.input("gn");
-    await first.waitFor(
-      async () => /This file cannot have notes/.test(await first.messages()),
-      "the refusal",
-    );
+    await first.says(/This file cannot have notes/);
     await first.command("qa!").catch(() => {});
     await first.exited;
     t.match(JSON.parse(readFileSync(saved(first), "utf8")), [{ first: 1, last: 1, text: "why?" }]);
 
     const { nvim: next } = await startBridge(t, { after: first, init: MAP });
-    await next.waitFor(
-      async () => /1 note from an earlier session/.test(await next.messages()),
-      "the number of notes",
-    );
+    await next.says(/1 note from an earlier session/);
     await next.command("edit a.txt");
     await shows(t, next, "1-1 \u270e why?");
     await next.input("gn");

@@ -130,7 +130,7 @@ t.test("a message in Terminal mode is on the screen when the user leaves that mo
   await nvim.input("i");
   await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "Terminal mode");
   await nvim.lua("require('gemini-bridge.notify')('Read this.')");
-  await nvim.waitFor(async () => (await nvim.messages()).includes("Read this."), "the message");
+  await nvim.says("Read this.");
   await nvim.input("<C-\\><C-n>");
   await nvim.waitFor(
     async () => (await nvim.screen()).at(-1)?.trimEnd() === "gemini-bridge: Read this.",
@@ -143,7 +143,7 @@ t.test("a message just before Terminal mode is on the screen when the user leave
   const nvim = await startNvim(t, { tui: { columns: 60, lines: 14 } });
   await nvim.command("terminal cat");
   await nvim.lua("require('gemini-bridge.notify')('Read this.')");
-  await nvim.waitFor(async () => (await nvim.messages()).includes("Read this."), "the message");
+  await nvim.says("Read this.");
   await nvim.input("i");
   await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "Terminal mode");
   await nvim.command("echo ''");
@@ -164,17 +164,14 @@ t.test("a message waits until the user has answered a question", async (t) => {
     await nvim.waitFor("#vim.api.nvim_get_autocmds({ event = 'SafeState' }) > 0", "the notice to wait");
     t.match((await nvim.screen()).join("\n"), /^:echo 12$/m);
     await nvim.input("<C-c>");
-    await nvim.waitFor(async () => (await nvim.messages()).includes("the end."), "the notice");
+    await nvim.says("the end.");
   });
 
   await t.test("a message waits until a mapping has read its key", async (t) => {
     await nvim.command("messages clear");
     await nvim.command("nnoremap <expr> Q getcharstr()");
     await nvim.lua(`${later} vim.api.nvim_input('Q')`);
-    await nvim.waitFor(
-      async () => (await nvim.messages()).includes("the end."),
-      "the notice under text lock",
-    );
+    await nvim.says("the end.");
     await nvim.input("j");
     t.notMatch((await nvim.screen()).join("\n"), PROMPT);
   });
@@ -203,7 +200,7 @@ t.test("if the user's vim.notify fails, no message is lost", async (t) => {
     { text: "two", level: "info" },
   ]);
   await nvim.lua(SEND, [{ text: "three", level: "info" }]);
-  await nvim.waitFor(async () => (await nvim.messages()).includes("three"), "the last message");
+  await nvim.says("three");
   t.equal((await nvim.messages()).trim(), "gemini-bridge: one\ngemini-bridge: two\ngemini-bridge: three");
   t.notMatch((await nvim.screen()).join("\n"), PROMPT);
 });

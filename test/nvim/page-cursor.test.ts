@@ -21,18 +21,18 @@ t.test("after a decision on selected lines, the cursor goes to the next undecide
   await nvim.input("\\t]h");
   await page.is(t, "page:2", "*a.txt:21");
   await nvim.input("V\\d");
-  await page.says(/Undid 1 hunk in a\.txt/);
+  await nvim.says(/Undid 1 hunk in a\.txt/);
   await page.is(t, "page:2", "*a.txt:21");
   t.equal(read("a.txt"), changed.replace("new\n", ""));
   await nvim.input("Vj\\k");
-  await page.says(/Kept 1 hunk in a\.txt/);
+  await nvim.says(/Kept 1 hunk in a\.txt/);
   await page.is(t, "page:2", "*a.txt:32");
   await nvim.input("V\\k");
   await page.is(t, "page:3", "*b.txt:1");
   await nvim.input("V\\k");
   await page.is(t, "page:2", "*a.txt:5");
   await nvim.input("V\\k");
-  await page.says(/No unreviewed changes are left/);
+  await nvim.says(/No unreviewed changes are left/);
 });
 
 t.test("`u` reverts one decision at a time, and goes to the hunk that is undecided again", async (t) => {
@@ -99,10 +99,10 @@ t.test("the cursor stays on a hunk that cannot be undone because of the user's e
   await nvim.input("\\tAmine<Esc>:silent write<CR>");
   await nvim.waitFor("require('gemini-bridge').changes()[1].ranges[1].conflict", "the conflict");
   await nvim.input("\\d");
-  await page.says(/1 hunk in a\.txt was not undone, because you have edited it/);
+  await nvim.says(/1 hunk in a\.txt was not undone, because you have edited it/);
   await page.is(t, "page:4", "*a.txt:5");
   await nvim.input("\\D");
-  await page.says(/Undid 2 hunks in a\.txt\. 1 hunk in a\.txt was not undone/);
+  await nvim.says(/Undid 2 hunks in a\.txt\. 1 hunk in a\.txt was not undone/);
   await page.is(t, "page:3", "*b.txt:1");
   t.equal(read("a.txt"), text.replace("5\n", "fivemine\n"));
 });
@@ -111,7 +111,7 @@ t.test(
   "the cursor of the tree stays on its file when the host restarts or the file joins another turn",
   async (t) => {
     const page = await startPage(t, { files: { "a.txt": "a\n", "b.txt": "b\n", "c.txt": "c\n" } });
-    const { nvim, agent, bridge } = page;
+    const { nvim, agent } = page;
     await agent.prompt("first");
     for (const name of ["a", "b", "c"]) await agent.write(`${name}.txt`, "agent\n");
     await page.changed(3);
@@ -119,10 +119,10 @@ t.test(
     await page.is(t, "*page:2", "a.txt:1");
     await nvim.input("]h");
     await page.is(t, "*page:3", "b.txt:1");
-    process.kill(Number(await nvim.lua("return require('gemini-bridge').status().pid")), "SIGKILL");
+    process.kill(await page.bridge.host(), "SIGKILL");
     await page.changed(0);
     await page.changed(3);
-    await bridge.is("running");
+    await nvim.bridgeIs("running");
     await page.is(t, "*page:3", "b.txt:1");
     await agent.prompt("second");
     await agent.write("b.txt", "agent\nagain\n");
@@ -138,7 +138,7 @@ t.test(
     await nvim.command("GeminiStop");
     await page.shows(t, "");
     await nvim.input("s");
-    await page.says(/No unreviewed changes here/);
+    await nvim.says(/No unreviewed changes here/);
   },
 );
 
@@ -201,6 +201,6 @@ t.test(
     t.equal(tree.at(-1), " ● b.txt         +0 -1 0/1");
     await nvim.input("gg<CR>");
     await nvim.input("]h");
-    await page.says(/Only a closed group in the tree still has unreviewed changes/);
+    await nvim.says(/Only a closed group in the tree still has unreviewed changes/);
   },
 );

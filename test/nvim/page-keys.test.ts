@@ -58,12 +58,12 @@ t.test("keys of the review page's tree decide on files, folders, turns and all c
   await page.is(t, "*page:3", "c.ts:1");
   await nvim.input("k");
   await nvim.input("X");
-  await page.says(/Undid 2 hunks in 2 files/);
+  await nvim.says(/Undid 2 hunks in 2 files/);
   t.same([read("src/c.ts"), read("src/d.ts")], ["c\n", "d\n"], "the folder");
   await page.is(t, "*page:6", "a.txt:1");
   await nvim.input("VjS");
   await page.changed(0);
-  await page.says(/Kept 2 hunks in 2 files/);
+  await nvim.says(/Kept 2 hunks in 2 files/);
   await nvim.input("u");
   await page.changed(2);
   await nvim.input("u");
@@ -111,9 +111,9 @@ t.test("files that match changes.generated are folded, and decided as a group", 
   await page.changed(2);
   t.equal(await nvim.lua("return vim.fn.line('.')"), 3, "the cursor is on the group");
   await nvim.input("]h");
-  await page.says(/Only a closed group in the tree still has unreviewed changes/);
+  await nvim.says(/Only a closed group in the tree still has unreviewed changes/);
   await nvim.input("X");
-  await page.says(/Undid 2 hunks in 2 files\. No unreviewed changes are left\./);
+  await nvim.says(/Undid 2 hunks in 2 files\. No unreviewed changes are left\./);
   t.same([read("vendor/x.c"), read("y.gen.ts")], ["x\n", "y\n"]);
   t.ok(existsSync(nvim.path("package-lock.json")));
 });
@@ -127,7 +127,7 @@ t.test("the key for notes on the review page adds a note to lines of the file", 
   await page.is(t, "page:2", "*a.txt:2");
   await nvim.input("\\t");
   await nvim.input("gn");
-  await page.says(/There are no notes/);
+  await nvim.says(/There are no notes/);
   await nvim.input("\\t");
   await nvim.input("Vj\\nwhy not 2?<CR>");
   const notes = "return require('gemini-bridge.notes.notes').list()";

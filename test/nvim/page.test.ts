@@ -45,7 +45,7 @@ t.test(
     await page.is(t, "*page:3", "b.txt:11");
     await nvim.input("x");
     await page.is(t, "*page:3", "b.txt:15");
-    await page.says(/Undid 1 hunk in b\.txt/);
+    await nvim.says(/Undid 1 hunk in b\.txt/);
     t.equal(read("src/b.txt"), changed.replace("more\n", ""));
     await page.shows(
       t,
@@ -68,7 +68,7 @@ t.test(
     await page.is(t, "*page:8", "c.txt:1");
     await nvim.waitFor(() => !existsSync(nvim.path("new.txt")), "the new file to go");
     await nvim.input("s");
-    await page.says(/No unreviewed changes are left/);
+    await nvim.says(/No unreviewed changes are left/);
     await page.changed(0);
     t.equal(read("src/b.txt"), text.replace("3\n", "three\n"));
     t.equal(read("gone.txt"), "old\n");
@@ -78,7 +78,7 @@ t.test(
     await page.changed(1);
     await nvim.input("u");
     await nvim.waitFor(() => existsSync(nvim.path("new.txt")), "the new file to be back");
-    await page.says(/Restored and unreviewed again: 1 hunk in new\.txt/);
+    await nvim.says(/Restored and unreviewed again: 1 hunk in new\.txt/);
     t.equal(read("new.txt"), "new\n");
     await nvim.input("q");
     await page.is(t, "*a.txt:1");
@@ -143,7 +143,7 @@ t.test("if only one file has changed, the review page focuses that file", async 
   await page.is(t, "page:2", "*b.txt:11");
   await nvim.input("\\k");
   await page.is(t, "page:2", "*b.txt:16");
-  await page.says(/Kept 1 hunk/);
+  await nvim.says(/Kept 1 hunk/);
   await nvim.input("[h");
   await page.is(t, "page:2", "*b.txt:3");
 
@@ -151,10 +151,10 @@ t.test("if only one file has changed, the review page focuses that file", async 
   await nvim.input("u");
   t.equal(await nvim.lua("return vim.fn.getline(3)"), "three", "after an edit, u is Neovim's own");
   await nvim.input("\\d");
-  await page.says(/Undid 1 hunk/);
+  await nvim.says(/Undid 1 hunk/);
   await nvim.waitFor("vim.fn.getline(3) == '3'", "the undone line");
   await nvim.input("u");
-  await page.says(/Restored and unreviewed again: 1 hunk/);
+  await nvim.says(/Restored and unreviewed again: 1 hunk/);
   await nvim.waitFor("vim.fn.getline(3) == 'three'", "the decision to be reverted");
   t.equal(read("b.txt"), changed);
   t.equal(await nvim.lua("return vim.bo.modified"), false);
@@ -175,7 +175,7 @@ t.test("selected lines of a hunk can be decided separately", async (t) => {
   await nvim.input(":GeminiChanges<CR>");
   await page.is(t, "page:2", "*b.txt:2");
   await nvim.input("Vj\\k");
-  await page.says(/Kept 1 hunk/);
+  await nvim.says(/Kept 1 hunk/);
   await nvim.waitFor(
     "require('gemini-bridge').changes()[1].ranges[1].first == 4",
     "the rest to stay undecided",
@@ -202,7 +202,7 @@ t.test("undoing a turn asks for confirmation, and can be reverted", async (t) =>
   t.equal(await nvim.lua("return vim.g.asked"), "Undo the changes in 12 files? gemini-bridge");
   await nvim.command("let g:answer = 1");
   await nvim.input(":GeminiUndo turn<CR>");
-  await page.says(/Undid 12 hunks in 12 files/);
+  await nvim.says(/Undid 12 hunks in 12 files/);
   await page.changed(1);
   t.equal(read("f0.txt"), changed, "what the turn before has changed stays");
   t.equal(read("f7.txt"), text);
@@ -362,14 +362,14 @@ t.test(
     await page.is(t, "*page:2", "a.txt:3");
     await nvim.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), 0, 0, true, { 'mine' })");
     await nvim.input("X");
-    await page.says(/a\.txt has unsaved changes: save or discard them first/);
+    await nvim.says(/a\.txt has unsaved changes: save or discard them first/);
     t.equal(read("a.txt"), changed);
     // Replaces the file atomically. If the file were empty for a moment, all lines would count as the user's.
     writeFileSync(nvim.path("draft"), changed.replace("three", "THREE"));
     renameSync(nvim.path("draft"), nvim.path("b.txt"));
     await nvim.input("j");
     await nvim.input("X");
-    await page.says(/1 hunk in b\.txt was not undone, because you have edited it since/);
+    await nvim.says(/1 hunk in b\.txt was not undone, because you have edited it since/);
     await nvim.waitFor(async () => (await page.tree())[2]?.startsWith(" ! b.txt") === true, "the conflict");
     t.equal(read("b.txt"), text.replace("3\n", "THREE\n"));
   },

@@ -75,7 +75,7 @@ for (const [picker, standIn] of Object.entries(STAND_INS))
     };
     const preview = async (row: number) => Lines.parse(await nvim.lua(`return _G.preview(${row})`));
     t.same(await pick("changes"), [], "nothing is shown without changes");
-    await page.says(/No unreviewed changes/);
+    await nvim.says(/No unreviewed changes/);
 
     await agent.prompt("count\nhigher");
     await agent.write("b.txt", undefined);
@@ -117,7 +117,7 @@ t.test("an unknown list, an unknown picker, and a disabled picker of snacks.nvim
   await page.changed(1);
   const picks = async (code: string, sentence: RegExp) => {
     await nvim.lua(`require('gemini-bridge').pick(${code})`);
-    await page.says(sentence);
+    await nvim.says(sentence);
   };
   await picks("'todo'", /Unknown list 'todo'\. Known: changes, history, prompts\./);
   await picks(

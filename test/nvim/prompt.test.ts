@@ -177,8 +177,7 @@ t.test("the buffer of :GeminiPrompt is never shared as context", async (t) => {
   const nvim = await start(t);
   const bridge = new RunningBridge(t, nvim);
   await nvim.command("edit a.txt");
-  await nvim.command("GeminiStart");
-  await bridge.is("running");
+  await nvim.startBridge();
   const client = await bridge.client();
   await nvim.input(":GeminiPrompt my secret plan<CR>V");
   await nvim.input("<Esc>:q<CR>:edit sub/b\\ c.txt<CR>");

@@ -1,13 +1,12 @@
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import t, { type Test } from "tap";
-import { Reviewer } from "../support/review.ts";
+import { startReviewer } from "../support/review.ts";
 
 const OPTIONS = ["fileencoding", "fileformat", "bomb", "endofline"];
 
 /** Starts a Neovim that shows a file, and an agent that writes this file. */
 async function start(t: Test, bytes: string | Buffer, init = "") {
-  const reviewer = await Reviewer.start(t, { files: { "a.txt": bytes }, args: ["a.txt"], init });
-  const { nvim } = reviewer;
+  const { reviewer, nvim } = await startReviewer(t, { files: { "a.txt": bytes }, args: ["a.txt"], init });
   const path = nvim.path("a.txt");
   return {
     nvim,
@@ -122,10 +121,7 @@ t.test("if the user may lose unsaved changes, an emptied file causes no warning"
 t.test("a warning comes if the user edits a file that was emptied a moment ago", async (t) => {
   const { nvim, path, lines } = await start(t, "one\n");
   await nvim.lua(`${EMPTY_AND_FILL} vim.api.nvim_buf_set_text(0, 0, 3, 0, 3, { 'mine' })`, path);
-  await nvim.waitFor(
-    async () => /a\.txt has changed on disk, but/.test(await nvim.messages()),
-    "the warning",
-  );
+  await nvim.says(/a\.txt has changed on disk, but/);
   t.same(await lines(), ["onemine"]);
 });
 

@@ -1,12 +1,11 @@
 /** Tests reviews whose windows or buffers are closed without a decision of the user. */
 import t, { type Test } from "tap";
-import { Reviewer } from "../support/review.ts";
+import { type Reviewer, startReviewer } from "../support/review.ts";
 
 const FILES = { "a.txt": "one\n", "b.txt": "b\n", "c.txt": "c\n" };
 
 async function start(t: Test) {
-  const reviewer = await Reviewer.start(t, { files: FILES, args: ["c.txt"] });
-  const { nvim } = reviewer;
+  const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["c.txt"] });
   await nvim.command("mksession session.vim");
   const id = await reviewer.open(nvim.path("a.txt"), "two\n");
   return { reviewer, nvim, id };
@@ -142,8 +141,7 @@ t.test("a mapping to Lua that deletes all buffers does not reject the focused pr
 });
 
 t.test("a review can be decided although the buffer of its file was wiped", async (t) => {
-  const reviewer = await Reviewer.start(t, { files: FILES, args: ["a.txt"] });
-  const { nvim } = reviewer;
+  const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["a.txt"] });
   await nvim.lua(
     `vim.api.nvim_create_autocmd("User", { pattern = "GeminiDiffOpened", callback = function() _G.opened = true end })
      local buf, add = vim.api.nvim_get_current_buf(), require("gemini-bridge.review.records").add

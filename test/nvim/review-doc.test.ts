@@ -3,7 +3,7 @@ import { join } from "node:path";
 import t from "tap";
 import { z } from "zod";
 import { root } from "../support/nvim.ts";
-import { Reviewer } from "../support/review.ts";
+import { startReviewer } from "../support/review.ts";
 
 const FILE = 'def greet(name):\n    print("Hello " + name)\n\n\ngreet("you")\n';
 const PROPOSED = 'def greet(name: str) -> None:\n    print(f"Hello {name}")\n\n\ngreet("you")\ngreet("me")\n';
@@ -37,7 +37,7 @@ return lines`;
 for (const layout of ["vertical", "horizontal", "inline", "tab"]) {
   t.test(`the help shows what layout = "${layout}" looks like`, async (t) => {
     const init = `require('gemini-bridge').setup({ diff = { layout = '${layout}' } })`;
-    const reviewer = await Reviewer.start(t, { files: { "greet.py": FILE }, init });
+    const { reviewer } = await startReviewer(t, { files: { "greet.py": FILE }, init });
     await reviewer.nvim.lua(SCENE);
     await reviewer.open(reviewer.nvim.path("greet.py"), PROPOSED);
     if (layout === "tab") await reviewer.nvim.command("tabnext");

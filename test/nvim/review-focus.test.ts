@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from "node:fs";
 import t, { type Test } from "tap";
-import { Reviewer } from "../support/review.ts";
+import { startReviewer } from "../support/review.ts";
 import { waitFor } from "../support/wait.ts";
 
 const FILES = { "a.txt": "one\ntwo\nthree\n", "b.txt": "b\n" };
@@ -9,7 +9,7 @@ const TERMINAL = `vim.cmd.edit('b.txt') vim.cmd('vertical botright split') vim.c
 const WHERE = "return { vim.api.nvim_get_current_win(), vim.api.nvim_get_mode().mode }";
 
 async function start(t: Test, lua: string, init = "") {
-  const reviewer = await Reviewer.start(t, { files: FILES, init });
+  const { reviewer } = await startReviewer(t, { files: FILES, init });
   await reviewer.nvim.lua(lua);
   if (lua.includes("startinsert"))
     await reviewer.nvim.waitFor(`vim.api.nvim_get_mode().mode == 't'`, "Terminal mode");

@@ -1,10 +1,10 @@
 import t, { type Test } from "tap";
-import { Reviewer } from "../support/review.ts";
+import { startReviewer } from "../support/review.ts";
 
 const TEXT = `return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), '\\n') .. '\\n'`;
 
 async function start(t: Test, file: string, proposed: string, init = "") {
-  const reviewer = await Reviewer.start(t, {
+  const { reviewer } = await startReviewer(t, {
     files: { "a.txt": file, "b.txt": "b\n" },
     args: ["b.txt"],
     init,

@@ -1,5 +1,5 @@
 import t, { type Test } from "tap";
-import { Reviewer } from "../support/review.ts";
+import { startReviewer } from "../support/review.ts";
 
 const FILE = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 /** A text with three hunks: a changed line, a removed line, and two added lines. */
@@ -7,7 +7,7 @@ const PROPOSED = "one\n2\nthree\nfour\nsix\nseven\neight\nnine\n";
 
 async function start(t: Test, options = "", args = ["a.txt"], proposed = PROPOSED) {
   const init = `require('gemini-bridge').setup({ diff = { ${options} } })`;
-  const reviewer = await Reviewer.start(t, { files: { "a.txt": FILE, "b.txt": "b\n" }, args, init });
+  const { reviewer } = await startReviewer(t, { files: { "a.txt": FILE, "b.txt": "b\n" }, args, init });
   const id = await reviewer.open(reviewer.nvim.path("a.txt"), proposed);
   await reviewer.review();
   const winbar = `vim.wo[${(await reviewer.proposals())[0]}].winbar`;
@@ -139,7 +139,7 @@ t.test("dropping all hunks gives the text of the file", async (t) => {
     ["", "new\n"],
     ["a\r\nb\r\n", "a\r\nB\r\n"],
   ] as const) {
-    const reviewer = await Reviewer.start(t, { files: { "a.txt": file } });
+    const { reviewer } = await startReviewer(t, { files: { "a.txt": file } });
     const id = await reviewer.open(reviewer.nvim.path("a.txt"), proposed);
     await reviewer.review();
     await reviewer.nvim.input(`gg\\d${"gg]h\\d".repeat(3)}`);
@@ -173,8 +173,10 @@ t.test("an invalid key option is reported, and valid options apply", async (t) =
 
 t.test("the hunks of a review are computed from the current texts", async (t) => {
   const file = "one\ntwo\nthree\n";
-  const reviewer = await Reviewer.start(t, { files: { "a.txt": file, "b.txt": "b\n" }, args: ["a.txt"] });
-  const { nvim } = reviewer;
+  const { reviewer, nvim } = await startReviewer(t, {
+    files: { "a.txt": file, "b.txt": "b\n" },
+    args: ["a.txt"],
+  });
   await reviewer.open(nvim.path("a.txt"), "one\n2\nthree\n");
   const winbar = `vim.wo[${(await reviewer.proposals())[0]}].winbar`;
   const says = (what: string) => nvim.waitFor(`${winbar}:find(' ${what} ·', 1, true)`, what);

@@ -1,6 +1,6 @@
 import t, { type Test } from "tap";
 import { z } from "zod";
-import { Reviewer } from "../support/review.ts";
+import { type Reviewer, startReviewer } from "../support/review.ts";
 
 const FILE = "one\ntwo\nthree\nfour\nfive\n";
 const PROPOSED = "1\ntwo\nthree\nfive\nsix\n";
@@ -11,7 +11,7 @@ return vim.tbl_map(function(row)
 end, vim.fn.range(1, vim.o.lines))`;
 
 async function start(t: Test, layout: string, args = ["b.txt"], columns = 90) {
-  const reviewer = await Reviewer.start(t, {
+  const { reviewer } = await startReviewer(t, {
     files: { "a.txt": FILE, "b.txt": "b\n" },
     args,
     init: `vim.o.columns = ${columns} require('gemini-bridge').setup({ diff = { layout = '${layout}' } })`,
@@ -130,7 +130,7 @@ t.test("in a small window of the inline layout, a long removal leaves room for n
   const file = Array.from({ length: 60 }, (_, i) => `old ${i + 1}\n`);
   for (const at of [0, 20]) {
     const proposed = [...file.slice(0, at), "new 1\n", "new 2\n", "new 3\n", ...file.slice(at + 15)];
-    const reviewer = await Reviewer.start(t, {
+    const { reviewer } = await startReviewer(t, {
       files: { "a.txt": file.join(""), "b.txt": "b\n" },
       args: ["b.txt"],
       init: `vim.o.columns, vim.o.lines = 80, 24
@@ -143,13 +143,12 @@ t.test("in a small window of the inline layout, a long removal leaves room for n
 });
 
 t.test("g? in a review shows the configured keys until the cursor moves", async (t) => {
-  const reviewer = await Reviewer.start(t, {
+  const { reviewer, nvim } = await startReviewer(t, {
     files: { "a.txt": FILE, "b.txt": "b\n" },
     args: ["b.txt"],
     init: `vim.g.maplocalleader = ' '
       require('gemini-bridge').setup({ diff = { keys = { drop = 'gX', keep = false } } })`,
   });
-  const { nvim } = reviewer;
   await reviewer.open(nvim.path("a.txt"), PROPOSED);
   await reviewer.review();
   const windows = "#vim.api.nvim_list_wins()";

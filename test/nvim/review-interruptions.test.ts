@@ -1,14 +1,13 @@
 /** Tests that the user is not interrupted when reviews open and end and when files are reloaded. */
 import { rmSync, writeFileSync } from "node:fs";
 import t, { type Test } from "tap";
-import { Reviewer } from "../support/review.ts";
+import { startReviewer } from "../support/review.ts";
 
 const FILES = { "a.txt": "a\n", "b.txt": "one\ntwo\nthree\nfour\nfive\n", "c.txt": "c\n" };
 const LINES = "return vim.api.nvim_buf_get_lines(0, 0, -1, true)";
 
 async function start(t: Test, init = "") {
-  const reviewer = await Reviewer.start(t, { files: FILES, args: ["b.txt"], init });
-  const { nvim } = reviewer;
+  const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["b.txt"], init });
   await nvim.lua("vim.fn.bufload(vim.fn.bufadd('c.txt'))");
   return {
     reviewer,

@@ -1,11 +1,11 @@
 import t, { type Test } from "tap";
 import { z } from "zod";
-import { Reviewer } from "../support/review.ts";
+import { startReviewer } from "../support/review.ts";
 
 const FILES = { "a.txt": "one\ntwo\n", "b.txt": "b\n", "c.txt": "c\n" };
 
 async function start(t: Test, layout: string) {
-  const reviewer = await Reviewer.start(t, {
+  const { reviewer } = await startReviewer(t, {
     files: FILES,
     args: ["b.txt", "-O", "c.txt"],
     init: `require('gemini-bridge').setup({ diff = { layout = '${layout}' } })`,
@@ -37,8 +37,7 @@ const CHANGES: [name: string, keys: string, after: string[][]][] = [
 ];
 for (const end of ["GeminiAccept", "GeminiReject", "CLI"]) {
   t.test(`after ${end}, the user's windows stay, and no window of the review remains`, async (t) => {
-    const reviewer = await Reviewer.start(t, { files: FILES });
-    const { nvim } = reviewer;
+    const { reviewer, nvim } = await startReviewer(t, { files: FILES });
     for (const [name, keys, after] of CHANGES) {
       await nvim.command("%bwipeout! | edit b.txt | rightbelow vsplit c.txt | wincmd t");
       const id = await reviewer.open(nvim.path("a.txt"), "one\n2\n");
@@ -81,8 +80,7 @@ for (const end of ["GeminiAccept", "GeminiReject", "CLI"]) {
 }
 
 t.test("window sizes that the user has changed during a review stay", async (t) => {
-  const reviewer = await Reviewer.start(t, { files: FILES, args: ["b.txt", "-O", "c.txt"] });
-  const { nvim } = reviewer;
+  const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["b.txt", "-O", "c.txt"] });
   await nvim.lua(`vim.cmd('botright split | resize 12')`);
   const id = await reviewer.open(nvim.path("a.txt"), "x\n");
   await nvim.input(":resize 20<CR>");
@@ -110,7 +108,7 @@ t.test("a review is completely shown when the host gets its answer", async (t) =
   const lines = (word: string) => Array.from({ length: 400 }, (_, i) => `local x${i} = ${word}\n`);
   const original = lines("1");
   const proposed = original.with(300, "local y = 2\n");
-  const reviewer = await Reviewer.start(t, {
+  const { reviewer } = await startReviewer(t, {
     files: { "a.lua": original.join(""), "b.txt": "b\n" },
     args: ["a.lua", "+split b.txt"],
     init: `vim.api.nvim_create_autocmd('User', { pattern = 'GeminiDiffOpened', callback = function()

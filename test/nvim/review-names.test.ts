@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import fc from "fast-check";
 import t from "tap";
 import { fuzz } from "../support/fuzz.ts";
-import { Reviewer } from "../support/review.ts";
+import { startReviewer } from "../support/review.ts";
 
 const NAMES = [
   "with space.txt",
@@ -62,7 +62,7 @@ for (const [how, prepare] of [
   for (const layout of ["auto", "tab"]) {
     t.test(`files with special names can be reviewed, ${how}, layout ${layout}`, async (t) => {
       const init = `require('gemini-bridge').setup({ diff = { layout = '${layout}' } })`;
-      const reviewer = await Reviewer.start(t, { files: { "b.txt": "b\n" }, args: ["b.txt"], init });
+      const { reviewer } = await startReviewer(t, { files: { "b.txt": "b\n" }, args: ["b.txt"], init });
       const before = await reviewer.layout();
       for (const name of NAMES) {
         const path = join(reviewer.nvim.dirs.workspace, "dir", name);
@@ -93,7 +93,7 @@ for (const [how, prepare] of [
 }
 
 t.test("files with any name can be reviewed", async (t) => {
-  const reviewer = await Reviewer.start(t);
+  const { reviewer } = await startReviewer(t);
   const name = fc
     .string({
       unit: fc.constantFrom(..."ab /\\#%|`'\"[]*?$~{},;:&!<>()=+-.\n\t"),
@@ -114,7 +114,7 @@ t.test("files with any name can be reviewed", async (t) => {
 });
 
 t.test("files with the same name in two directories are reviewed separately", async (t) => {
-  const reviewer = await Reviewer.start(t, {
+  const { reviewer } = await startReviewer(t, {
     files: { "x/a.txt": "x\n", "y/a.txt": "y\n" },
     args: ["x/a.txt", "y/a.txt"],
   });
@@ -126,7 +126,7 @@ t.test("files with the same name in two directories are reviewed separately", as
 });
 
 t.test("modelines of a proposal are ignored, and its filetype comes from the path", async (t) => {
-  const reviewer = await Reviewer.start(t, { init: "vim.o.modeline = true vim.o.modelines = 5" });
+  const { reviewer } = await startReviewer(t, { init: "vim.o.modeline = true vim.o.modelines = 5" });
   for (const [name, filetype] of [
     ["x.py", "python"],
     ["x.ts", "typescript"],
@@ -150,7 +150,7 @@ t.test("modelines of a proposal are ignored, and its filetype comes from the pat
 
 t.test("a proposal for an open file has the filetype of its buffer", async (t) => {
   const files = { "x.txt": "one\n", "y.txt": "one\n" };
-  const reviewer = await Reviewer.start(t, { files, args: ["x.txt"], init: "" });
+  const { reviewer } = await startReviewer(t, { files, args: ["x.txt"], init: "" });
   await reviewer.nvim.command("set filetype=lua");
   const types = async () =>
     reviewer.nvim.lua(`return vim.iter(vim.api.nvim_list_bufs()):filter(function(buf)
@@ -164,11 +164,10 @@ t.test("a proposal for an open file has the filetype of its buffer", async (t) =
 });
 
 t.test(":GeminiAccept, :GeminiReject and :GeminiReview take %, # and <cfile>", async (t) => {
-  const reviewer = await Reviewer.start(t, {
+  const { reviewer, nvim } = await startReviewer(t, {
     files: { "a.txt": "a.txt\n", "b.txt": "b\n" },
     args: ["b.txt"],
   });
-  const { nvim } = reviewer;
   const open = async () => {
     const ids = [
       await reviewer.open(nvim.path("a.txt"), "new a\n"),

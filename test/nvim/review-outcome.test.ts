@@ -36,7 +36,7 @@ const ACCEPTS = [
 ];
 for (const edited of [false, true]) {
   t.test(`accepting ${edited ? "an edited" : "an untouched"} proposal sends its text`, async (t) => {
-    const reviewer = await prepare(t, MAPS);
+    const { reviewer } = await prepare(t, MAPS);
     const before = await reviewer.layout();
     for (const keys of ACCEPTS) {
       const { id, content } = await propose(reviewer, edited);
@@ -65,7 +65,7 @@ for (const edited of [false, true]) {
   for (const hidden of [true, false]) {
     const name = `rejecting ${edited ? "an edited" : "an untouched"} proposal, ${hidden ? "" : "no"}hidden`;
     t.test(name, async (t) => {
-      const reviewer = await prepare(t, `vim.o.hidden = ${hidden}`);
+      const { reviewer } = await prepare(t, `vim.o.hidden = ${hidden}`);
       const before = await reviewer.layout();
       for (const keys of edited ? REJECTS : [...REJECTS, ":bd<CR>", ":bw<CR>"]) {
         const { id } = await propose(reviewer, edited);
@@ -106,7 +106,7 @@ t.test("a review stays open until the last window of the proposal is closed", as
 });
 
 t.test("a proposal in the only window of Neovim can be decided, and Neovim does not exit", async (t) => {
-  const reviewer = await prepare(t, "");
+  const { reviewer } = await prepare(t, "");
   for (const keys of [":q<CR>", ":q!<CR>", "ZQ", ":GeminiReject<CR>", ":wq<CR>", "ZZ", ":GeminiAccept<CR>"]) {
     const { id } = await propose(reviewer, false);
     await reviewer.nvim.input(`:only<CR>${keys}`);
@@ -123,7 +123,10 @@ t.test("a proposal in the only window of Neovim can be decided, and Neovim does 
 });
 
 t.test("with write_accepts = false, :w in a proposal is refused", async (t) => {
-  const reviewer = await prepare(t, `require('gemini-bridge').setup({ diff = { write_accepts = false } })`);
+  const { reviewer } = await prepare(
+    t,
+    `require('gemini-bridge').setup({ diff = { write_accepts = false } })`,
+  );
   for (const edited of [false, true]) {
     for (const keys of [":w<CR>", ":wq<CR>", ":x<CR>", "ZZ", ":update<CR>"]) {
       const { id, content } = await propose(reviewer, edited);

@@ -1,10 +1,10 @@
 import t, { type Test } from "tap";
-import { Reviewer } from "../support/review.ts";
+import { startReviewer } from "../support/review.ts";
 
 const FILES = { "a.txt": "a\n", "b.txt": "b\n", "d/a.txt": "da\n", "other.txt": "other\n" };
 
 async function start(t: Test, init = "") {
-  const reviewer = await Reviewer.start(t, { files: FILES, args: ["other.txt"], init });
+  const { reviewer } = await startReviewer(t, { files: FILES, args: ["other.txt"], init });
   return { reviewer, nvim: reviewer.nvim, path: (name: string) => reviewer.nvim.path(name) };
 }
 /** Lua that answers each vim.ui.select with the item that has the given text, and records the questions. */
@@ -187,8 +187,7 @@ t.test(
     await reviewer.show({ id, filePath: path("a.txt"), newContent: "second\n", client: "x", label: "x" });
     await nvim.input("<Esc>");
     await reviewer.close(id);
-    await nvim.waitFor(async () => /Open your edits with/.test(await nvim.messages()), "the message");
-    const command = /:edit \S+/.exec(await nvim.messages())?.[0];
+    const command = /:edit \S+/.exec(await nvim.says(/Open your edits with/))?.[0];
     await nvim.input(`${command}<CR>`);
     t.same(await nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)"), ["firstedited"]);
   },

@@ -1,6 +1,6 @@
 /** Tests reviews that end in several ways at the same time. Each review must have exactly one outcome. */
 import t, { type Test } from "tap";
-import { startBridge } from "../support/bridge.ts";
+import { startConnected } from "../support/bridge.ts";
 
 /** Runs Lua in the tick in which a call of the host arrives, just before the call is carried out. */
 const before = (call: string, code: string) => `
@@ -17,8 +17,7 @@ const before = (call: string, code: string) => `
 const ACCEPT = "require('gemini-bridge').accept({})";
 
 async function start(t: Test) {
-  const bridge = await startBridge(t, { files: { "a.txt": "one\n" } });
-  const client = await bridge.client();
+  const { bridge, client } = await startConnected(t, { files: { "a.txt": "one\n" } });
   const path = bridge.nvim.path("a.txt");
   await client.openDiff(path, "two\n");
   return { bridge, nvim: bridge.nvim, client, path };

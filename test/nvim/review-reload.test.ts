@@ -2,24 +2,22 @@ import { appendFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } fr
 import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import t, { type Test } from "tap";
-import { startBridge } from "../support/bridge.ts";
+import { startConnected } from "../support/bridge.ts";
 import { HookedAgent } from "../support/hooked-agent.ts";
-import { Reviewer } from "../support/review.ts";
+import { startReviewer } from "../support/review.ts";
 
 const FILES = { "a.txt": "one\ntwo\nthree\n", "b.txt": "b\n" };
 const PROPOSED = "one\n2\nthree\n";
 const TEXT = `table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.txt'), 0, -1, true), '\\n')`;
 
 async function start(t: Test, init = "", args = ["a.txt"]) {
-  const reviewer = await Reviewer.start(t, { files: FILES, args, init });
+  const { reviewer } = await startReviewer(t, { files: FILES, args, init });
   return { reviewer, nvim: reviewer.nvim, path: reviewer.nvim.path("a.txt") };
 }
 
 /** Starts the bridge and a CLI, and accepts a proposal. */
 async function startWithCli(t: Test, init = "", name = "a.txt") {
-  const bridge = await startBridge(t, { files: FILES, args: [name], init });
-  const { nvim } = bridge;
-  const client = await bridge.client();
+  const { bridge, nvim, client } = await startConnected(t, { files: FILES, args: [name], init });
   return {
     bridge,
     nvim,

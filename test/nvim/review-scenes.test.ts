@@ -1,6 +1,6 @@
 /** Compares the windows before and after a review, for many arrangements of windows and for each layout of reviews. */
 import t from "tap";
-import { Reviewer } from "../support/review.ts";
+import { type Reviewer, startReviewer } from "../support/review.ts";
 
 const lines = (count: number, word = "line") =>
   Array.from({ length: count }, (_, index) => `${word} ${index + 1}\n`).join("");
@@ -72,8 +72,7 @@ const FOCUS = `return {
 
 for (const [name, scene] of Object.entries(SCENES)) {
   t.test(`with ${name}, all windows are as before after each review`, async (t) => {
-    const reviewer = await Reviewer.start(t, { files: FILES });
-    const { nvim } = reviewer;
+    const { reviewer, nvim } = await startReviewer(t, { files: FILES });
     await nvim.lua(`${scene}\nvim.cmd.redraw()`);
     const mode = () => nvim.lua("return vim.api.nvim_get_mode().mode");
     for (const layout of LAYOUTS) {

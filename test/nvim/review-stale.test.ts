@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import t, { type Test } from "tap";
-import { startBridge } from "../support/bridge.ts";
+import { startConnected } from "../support/bridge.ts";
 import { LAYOUT } from "../support/review.ts";
 
 const FILES = { "a.txt": "one\ntwo\nthree\n", "b.txt": "b\n" };
@@ -26,9 +26,7 @@ const WINBAR = `(function()
 end)()`;
 
 async function start(t: Test, args = ["a.txt"], file = "a.txt") {
-  const bridge = await startBridge(t, { files: FILES, args });
-  const { nvim } = bridge;
-  const client = await bridge.client();
+  const { bridge, nvim, client } = await startConnected(t, { files: FILES, args });
   const path = nvim.path(file);
   const isStale = (stale: boolean) =>
     nvim.waitFor(
@@ -68,12 +66,8 @@ for (const args of [["a.txt"], ["b.txt"]]) {
     write(path, "four\n");
     await isStale(true);
     await nvim.input(":GeminiAccept<CR>");
-    await nvim.waitFor(
-      async () =>
-        /a\.txt has changed since the proposal was made: compare again, then accept with :GeminiAccept!/.test(
-          await nvim.messages(),
-        ),
-      "the refusal",
+    await nvim.says(
+      /a\.txt has changed since the proposal was made: compare again, then accept with :GeminiAccept!/,
     );
     t.equal(await nvim.lua("return #require('gemini-bridge').diffs()"), 1);
     await nvim.input(":GeminiAccept!<CR>");
@@ -118,7 +112,7 @@ t.test("edits in a proposal that the CLI does not write open a new review", asyn
     await nvim.input("Goand more<Esc>");
     await nvim.command("messages clear");
     write(path, PROPOSED.replaceAll("\n", "\r\n"));
-    await nvim.waitFor(async () => /without your edits/.test(await nvim.messages()), "the message");
+    await nvim.says(/without your edits/);
     await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review of the edits");
     await nvim.command(decide);
     await isClosed();
@@ -243,10 +237,7 @@ t.test("a write that the host has not noticed yet makes the proposal stale", asy
       path,
     );
     t.equal(pending, 1);
-    await nvim.waitFor(
-      async () => /a\.txt has changed since the proposal/.test(await nvim.messages()),
-      "the refusal",
-    );
+    await nvim.says(/a\.txt has changed since the proposal/);
   }
 });
 
@@ -270,6 +261,6 @@ t.test("changes of the file that auto-save has written make the proposal stale",
   await nvim.input("Gomine<Esc>");
   await nvim.waitFor(() => readFileSync(path, "utf8").includes("mine"), "auto-save");
   await nvim.input(":GeminiAccept<CR>");
-  await nvim.waitFor(async () => /a\.txt has changed since/.test(await nvim.messages()), "the refusal");
+  await nvim.says(/a\.txt has changed since/);
   t.equal(await nvim.lua("return #require('gemini-bridge').diffs()"), 1);
 });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import t from "tap";
 import { anyString, fuzz } from "../support/fuzz.ts";
-import { Reviewer } from "../support/review.ts";
+import { startReviewer } from "../support/review.ts";
 
 const CASES: Record<string, string> = {
   "no final newline": "a\nb",
@@ -38,7 +38,7 @@ const FILES: Record<string, string> = {
 };
 
 t.test("accepted texts equal the proposed texts", async (t) => {
-  const reviewer = await Reviewer.start(t, { files: FILES });
+  const { reviewer } = await startReviewer(t, { files: FILES });
   for (const file of [...Object.keys(FILES), "new.txt", "not/there/yet.txt"]) {
     for (const loaded of [false, true]) {
       await t.test(`over ${file}${loaded ? ", open," : ""} every text comes back as it came`, async (t) => {
@@ -62,7 +62,7 @@ t.test("accepted texts equal the proposed texts", async (t) => {
 });
 
 t.test("any proposal is returned byte for byte, even if it has replaced an earlier proposal", async (t) => {
-  const reviewer = await Reviewer.start(t, { files: FILES });
+  const { reviewer } = await startReviewer(t, { files: FILES });
   const unit = fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom("\n", "\r", "\r\n", "\0", "\ufeff", "a", " ", "\t", "\u2028") },
     { weight: 1, arbitrary: anyString({ maxLength: 3 }) },
@@ -83,7 +83,7 @@ t.test("any proposal is returned byte for byte, even if it has replaced an earli
 });
 
 t.test("large proposals are returned byte for byte", async (t) => {
-  const reviewer = await Reviewer.start(t, { files: FILES });
+  const { reviewer } = await startReviewer(t, { files: FILES });
   const large = {
     "a line of 1 MB": `${"xy".repeat(500_000)}\nend\n`,
     "many lines": "line\n".repeat(100_000),
@@ -107,7 +107,7 @@ const EDITED: [name: string, proposed: string, keys: string, accepted: string][]
   ["a text over nothing", "", "ihello<Esc>", "hello\n"],
 ];
 t.test("an edited proposal keeps its line endings and encoding", async (t) => {
-  const reviewer = await Reviewer.start(t, { files: FILES, init: "vim.o.fixeol = true" });
+  const { reviewer } = await startReviewer(t, { files: FILES, init: "vim.o.fixeol = true" });
   for (const [name, proposed, keys, accepted] of EDITED) {
     const id = await reviewer.open(reviewer.nvim.path("lf.txt"), proposed);
     await reviewer.review();
@@ -117,7 +117,7 @@ t.test("an edited proposal keeps its line endings and encoding", async (t) => {
 });
 
 t.test("an emptied proposal stays open, and the user is told", async (t) => {
-  const reviewer = await Reviewer.start(t, { files: FILES });
+  const { reviewer } = await startReviewer(t, { files: FILES });
   await reviewer.open(reviewer.nvim.path("lf.txt"), "a\nb\n");
   await reviewer.review();
   for (const keys of [":w<CR>", ":wq<CR>", "ZZ", ":x<CR>", ":GeminiAccept<CR>"]) {
@@ -152,7 +152,7 @@ const SHOWN: [name: string, file: string, proposed: string, lines: string[]][] =
   ["nothing", "lf.txt", "one\ntwo\n", []],
 ];
 t.test("a review highlights only text that differs", async (t) => {
-  const reviewer = await Reviewer.start(t, { files: FILES });
+  const { reviewer } = await startReviewer(t, { files: FILES });
   for (const [name, file, proposed, lines] of SHOWN) {
     for (const loaded of [false, true]) {
       await reviewer.nvim.command(`%bwipeout! ${loaded ? `| edit ${file}` : ""}`);

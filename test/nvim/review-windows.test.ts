@@ -1,6 +1,6 @@
 /** Tests actions of the user on windows and sessions while a review is shown. */
 import t, { type Test } from "tap";
-import { Reviewer } from "../support/review.ts";
+import { startReviewer } from "../support/review.ts";
 
 const FILES = { "a.txt": "one\ntwo\n", "b.txt": "b\n", "c.txt": "c\n" };
 const OPTIONS = `vim.tbl_map(function(win)
@@ -13,7 +13,7 @@ const ORDINARY = [false, false, false, true, ""];
 
 async function start(t: Test, layout = "vertical", switchbuf = "uselast") {
   const init = `vim.o.switchbuf = '${switchbuf}' require('gemini-bridge').setup({ diff = { layout = '${layout}' } })`;
-  const reviewer = await Reviewer.start(t, { files: FILES, args: ["a.txt"], init });
+  const { reviewer } = await startReviewer(t, { files: FILES, args: ["a.txt"], init });
   await reviewer.open(reviewer.nvim.path("a.txt"), "one\n2\n");
   return { reviewer, nvim: reviewer.nvim };
 }
@@ -54,8 +54,7 @@ for (const keys of [":split<CR>", ":vsplit<CR>", ":tab split<CR>"])
 
 for (const floats of [1, 3])
   t.test(`the window behind ${floats} picker windows keeps its buffer`, async (t) => {
-    const reviewer = await Reviewer.start(t, { files: FILES, args: ["b.txt", "-o", "c.txt"] });
-    const { nvim } = reviewer;
+    const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["b.txt", "-o", "c.txt"] });
     const behind = await nvim.lua(
       "return { vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf() }",
     );
@@ -92,7 +91,7 @@ t.test("a session that was saved during a review does not prevent later reviews"
   const { nvim } = await start(t);
   await nvim.command("mksession! session.vim");
   const saved = await nvim.lua("return table.concat(vim.fn.readfile('session.vim'), '\\n')");
-  const next = await Reviewer.start(t, { files: FILES });
+  const { reviewer: next } = await startReviewer(t, { files: FILES });
   await next.nvim.lua(
     "vim.fn.writefile(vim.split(..., '\\n'), 'session.vim')",
     String(saved).replaceAll(nvim.path(""), next.nvim.path("")),
@@ -113,8 +112,7 @@ t.test("a session that was saved during a review does not prevent later reviews"
 });
 
 t.test("the command line keeps its height if the user has maximized a window", async (t) => {
-  const reviewer = await Reviewer.start(t, { files: FILES, args: ["b.txt"] });
-  const { nvim } = reviewer;
+  const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["b.txt"] });
   const id = await reviewer.open(nvim.path("a.txt"), "proposed\n");
   await nvim.input("<C-w>_");
   await reviewer.close(id);
@@ -122,8 +120,7 @@ t.test("the command line keeps its height if the user has maximized a window", a
 });
 
 t.test("a proposal whose first window was closed continues in the other window", async (t) => {
-  const reviewer = await Reviewer.start(t, { files: FILES, args: ["a.txt"] });
-  const { nvim } = reviewer;
+  const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["a.txt"] });
   await reviewer.open(nvim.path("a.txt"), "1\ntwo\n");
   await nvim.input(":GeminiReview<CR>:split<CR><C-w>p<C-w>c");
   await nvim.lua("vim.api.nvim_win_call(vim.fn.bufwinid('a.txt'), function() vim.cmd('edit b.txt') end)");
@@ -135,8 +132,7 @@ t.test("a proposal whose first window was closed continues in the other window",
 });
 
 t.test("the command line keeps its height when a review closes in a hidden tab page", async (t) => {
-  const reviewer = await Reviewer.start(t, { files: FILES, args: ["b.txt"] });
-  const { nvim } = reviewer;
+  const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["b.txt"] });
   for (const name of ["a.txt", "new.txt"]) {
     const id = await reviewer.open(nvim.path(name), "proposed\n");
     await nvim.input(":tab split<CR>");

@@ -64,7 +64,7 @@ for (const [keys, says, map] of REFUSED) {
     t.equal(await reviewer.nvim.lua(MODIFIED), true);
     await reviewer.nvim.input(keys);
     t.same(await reviewer.outcomes(), []);
-    await reviewer.nvim.waitFor(async () => says.test(await reviewer.nvim.messages()), "what is said");
+    await reviewer.nvim.says(says);
     t.equal(await reviewer.nvim.lua(MODIFIED), true, "still modified");
     await reviewer.nvim.input(":w<CR>");
     t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content } });

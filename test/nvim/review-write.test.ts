@@ -85,7 +85,7 @@ const NO_DECISION = [
 ];
 for (const edited of [false, true]) {
   t.test(`keys for other files and windows decide no review${edited ? " after an edit" : ""}`, async (t) => {
-    const reviewer = await prepare(t, "vim.o.autowriteall = true");
+    const { reviewer } = await prepare(t, "vim.o.autowriteall = true");
     for (const keys of NO_DECISION) {
       const { id } = await propose(reviewer, edited);
       await reviewer.nvim.input(keys);

@@ -11,7 +11,7 @@ import { ask, INITIALIZE, initialize, RpcError, sendRaw } from "../support/serve
 
 t.test("the built bridge refuses invalid requests", async (t) => {
   const init = "require('gemini-bridge').setup({ server = { body_limit = 65536, max_sessions = 2 } })";
-  const bridge = await startBridge(t, { init });
+  const { bridge } = await startBridge(t, { init });
   const { port, content } = bridge.file();
   const token = { authorization: `Bearer ${content.authToken}` };
   const session = await initialize(port, token);
@@ -43,7 +43,7 @@ t.test("the built bridge refuses invalid requests", async (t) => {
 });
 
 t.test("the port of the bridge is reachable only from this machine", async (t) => {
-  const bridge = await startBridge(t);
+  const { bridge } = await startBridge(t);
   const { port } = bridge.file();
   const others = Object.values(networkInterfaces())
     .flat()
@@ -66,17 +66,14 @@ t.test("the port of the bridge is reachable only from this machine", async (t) =
 });
 
 t.test("the token is in no message, no log, no status and no command line", async (t) => {
-  const bridge = await startBridge(t, {
+  const { bridge, nvim } = await startBridge(t, {
     init: "require('gemini-bridge').setup({ log = { level = 'debug' } })",
   });
-  const { nvim } = bridge;
   const token = bridge.file().content.authToken;
   t.ok(token.length >= 43, "256 bits");
   await bridge.client();
   await ask(bridge.file().port, { headers: { authorization: `Bearer ${token}` }, body: "{" });
-  const host = await bridge.host();
-  process.kill(host, "SIGKILL");
-  await bridge.nextHost(host);
+  await bridge.replaceHost();
   const places = {
     messages: await nvim.messages(),
     log: readFileSync(String(await nvim.lua("return require('gemini-bridge.host.boot').log_file()")), "utf8"),
@@ -85,8 +82,7 @@ t.test("the token is in no message, no log, no status and no command line", asyn
   };
   for (const [place, text] of Object.entries(places)) t.notOk(text.includes(token), place);
   t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_AUTH_TOKEN"), token, "a terminal of Neovim's has it");
-  await nvim.command("GeminiStop");
-  await bridge.is("stopped");
+  await nvim.stopBridge();
   t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_AUTH_TOKEN"), null, "no longer than the bridge runs");
   t.same(bridge.files(), []);
 });
@@ -103,10 +99,9 @@ const traps = (mark: string) => [
 ];
 
 t.test("neither a proposal nor a file name runs a command", async (t) => {
-  const bridge = await startBridge(t, {
+  const { bridge, nvim } = await startBridge(t, {
     init: "vim.o.modeline = true vim.o.modelineexpr = true vim.o.modelines = 5",
   });
-  const { nvim } = bridge;
   const mark = join(nvim.dirs.base, "pwned");
   const client = await bridge.client();
   const modelines = [
@@ -138,8 +133,7 @@ t.test("neither a proposal nor a file name runs a command", async (t) => {
 });
 
 t.test("text from a client is never interpreted as code or format", async (t) => {
-  const bridge = await startBridge(t);
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startBridge(t);
   const { port, content } = bridge.file();
   const name = "x\u001b]0;title\u0007\n:!touch pwned\r%!system('x')%{1+1}";
   const client = await connectClient(t, { port, token: content.authToken, name });

@@ -20,7 +20,7 @@ t.test(":GeminiAdd expands names of files", async (t) => {
   await receives(nvim, "<@src/a.js @src/b.js @src/deep/d.js >");
   await nvim.command("edit note.md");
   await nvim.input("$:GeminiAdd <lt>cfile><CR>");
-  await nvim.waitFor(async () => /There is no file c\.ts/.test(await nvim.messages()), "the message");
+  await nvim.says(/There is no file c\.ts/);
   await nvim.command("edit src/c.ts | call setline(1, 'from a.js')");
   await nvim.input("$:GeminiAdd <lt>cfile><CR>");
   await receives(nvim, "<@src/a.js >");

@@ -46,7 +46,7 @@ t.test(":GeminiSend sends the text of a buffer as a code block of limited length
   await receives(nvim, `<\`\`\`\n${"x\n".repeat(1000)}\`\`\`\n(500 lines left out) >`);
   await nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { ('y'):rep(70000), 'z' })");
   await nvim.input(":GeminiSend<CR>");
-  await nvim.waitFor(async () => /This buffer has no file/.test(await nvim.messages()), "the message");
+  await nvim.says(/This buffer has no file/);
   t.notMatch(received(nvim), /yyy/, "a line that is too long is no text");
 });
 

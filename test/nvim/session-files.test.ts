@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { startNvim } from "../support/nvim.ts";
-import { Reviewer } from "../support/review.ts";
+import { startReviewer } from "../support/review.ts";
 
 const FILES = { "a.txt": "one\ntwo\nthree\n", "b.txt": "b\n", "c.txt": "c\n" };
 const PROPOSED = "one\n2\nthree\n";
@@ -21,8 +21,7 @@ for (const layout of ["auto", "tab"]) {
         `a saved session contains no window of a review: ${layout}, ${args.join(" ")}, ${inside}`,
         async (t) => {
           const init = `${SAVES} require('gemini-bridge').setup({ diff = { layout = '${layout}' } })`;
-          const reviewer = await Reviewer.start(t, { files: FILES, args, init });
-          const { nvim } = reviewer;
+          const { reviewer, nvim } = await startReviewer(t, { files: FILES, args, init });
           const before = await nvim.lua(WINDOWS);
           await reviewer.open(nvim.path("a.txt"), PROPOSED);
           await reviewer.open(nvim.path("c.txt"), "waits\n");
@@ -48,8 +47,7 @@ for (const layout of ["auto", "tab"]) {
 }
 
 t.test("a cancelled :quit of Neovim leaves the review unchanged", async (t) => {
-  const reviewer = await Reviewer.start(t, { files: FILES, args: ["b.txt"], init: SAVES });
-  const { nvim } = reviewer;
+  const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["b.txt"], init: SAVES });
   await nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, true, { 'unsaved' })");
   const id = await reviewer.open(nvim.path("a.txt"), PROPOSED);
   await reviewer.review();

@@ -2,7 +2,6 @@
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { RunningBridge } from "../support/bridge.ts";
-import { connectClient, readDiscovery } from "../support/client.ts";
 import { type Nvim, type NvimOptions, root, startNvim } from "../support/nvim.ts";
 import { isAlive } from "../support/processes.ts";
 
@@ -28,7 +27,7 @@ async function startRegistered(t: Test, options: NvimOptions = {}) {
 
 t.test("the bridge works in the standard Node host", async (t) => {
   const nvim = await startNvim(t, { init: INIT, files: { "a.txt": "one\n" } });
-  const isRunning = "require('gemini-bridge').status().state == 'running'";
+  const bridge = new RunningBridge(t, nvim);
 
   await t.test("a start with the shared host reports that the remote plugin is not registered", async (t) => {
     await nvim.command("GeminiStart");
@@ -49,14 +48,11 @@ t.test("the bridge works in the standard Node host", async (t) => {
   await t.test("the bridge serves a client, stops and starts again in the same host process", async (t) => {
     await nvim.command("edit a.txt");
     const addresses = new Set<string>();
-    for (const round of ["first", "second"]) {
-      await nvim.command("GeminiStart");
-      await nvim.waitFor(isRunning, `the ${round} start`, 15_000);
-      const [file, ...others] = readDiscovery(nvim.dirs.tmp);
-      if (!file) throw new Error("no discovery file");
-      t.same(others, []);
-      addresses.add(`${file.port} ${file.content.authToken}`);
-      const client = await connectClient(t, { port: file.port, token: file.content.authToken });
+    for (let round = 0; round < 2; round += 1) {
+      await nvim.startBridge(15_000);
+      const { port, content } = bridge.file();
+      addresses.add(`${port} ${content.authToken}`);
+      const client = await bridge.client();
       const path = nvim.path("a.txt");
       await client.waitForNotification(
         "ide/contextUpdate",
@@ -65,9 +61,8 @@ t.test("the bridge works in the standard Node host", async (t) => {
       t.same(await client.openDiff(path, "two\n"), { content: [] });
       await nvim.command("GeminiAccept");
       t.same(await client.waitForNotification("ide/diffAccepted"), { filePath: path, content: "two\n" });
-      await nvim.command("GeminiStop");
-      await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", `the ${round} stop`);
-      t.same(readDiscovery(nvim.dirs.tmp), []);
+      await nvim.stopBridge();
+      t.same(bridge.files(), []);
       await client.close();
     }
     t.equal(addresses.size, 1, "port and token stay");
@@ -75,12 +70,11 @@ t.test("the bridge works in the standard Node host", async (t) => {
   });
 
   await t.test("no file and no process of the shared host is left when Neovim is killed", async (t) => {
-    await nvim.command("GeminiStart");
-    await nvim.waitFor(isRunning, "the last start", 15_000);
-    const host = Number(await nvim.lua("return require('gemini-bridge').status().pid"));
+    await nvim.startBridge(15_000);
+    const host = await bridge.host();
     t.ok(isAlive(host));
     nvim.kill("SIGKILL");
-    await nvim.waitFor(() => readDiscovery(nvim.dirs.tmp).length === 0, "the discovery file to go", 2000);
+    await nvim.waitFor(() => bridge.files().length === 0, "the discovery file to go", 2000);
     await nvim.waitFor(() => !isAlive(host), "the host to end", 2000);
   });
 });
@@ -89,14 +83,13 @@ t.test(
   "after a crash of the shared host, a message advises the user, and no discovery file is left",
   async (t) => {
     const { nvim, bridge } = await startRegistered(t, { files: { "a.txt": "" } });
-    await nvim.command("GeminiStart");
-    await bridge.is("running", 15_000);
+    await nvim.startBridge(15_000);
     const client = await bridge.client();
     await client.openDiff(nvim.path("a.txt"), "proposed\n");
 
     process.kill(await bridge.host(), "SIGKILL");
     await nvim.command("GeminiAccept");
-    await bridge.is("stopped");
+    await nvim.bridgeIs("stopped");
     t.same(bridge.files(), []);
     t.same((await bridge.status()).diffs, []);
     t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_AUTH_TOKEN"), null);
@@ -111,8 +104,7 @@ t.test(
 
 t.test("late messages of an earlier start do not end the next start", async (t) => {
   const { nvim, bridge } = await startRegistered(t);
-  await nvim.command("GeminiStart");
-  await bridge.is("running", 15_000);
+  await nvim.startBridge(15_000);
   const host = await bridge.host();
   const token = bridge.file().content.authToken;
 
@@ -135,12 +127,10 @@ t.test("late messages of an earlier start do not end the next start", async (t) 
       end
       return #late
     end`);
-  await nvim.command("GeminiStop");
-  await bridge.is("stopped");
-  await nvim.command("GeminiStart");
-  await bridge.is("running");
+  await nvim.stopBridge();
+  await nvim.startBridge();
   t.equal(await nvim.lua("return let_go()"), 1);
-  await bridge.is("running");
+  await nvim.bridgeIs("running");
   await nvim.waitFor(() => bridge.files().length === 1, "the file of the second start alone");
   t.equal(bridge.file().content.authToken, token);
   const environment = "return { vim.env.GEMINI_CLI_IDE_AUTH_TOKEN, vim.env.GEMINI_CLI_IDE_SERVER_PORT }";
@@ -153,9 +143,9 @@ t.test("a stop right after the start of the shared host succeeds", async (t) => 
   const { nvim, bridge } = await startRegistered(t);
   await nvim.command("messages clear");
   await nvim.lua("local b = require('gemini-bridge') b.start() b.stop()");
-  await bridge.is("stopped");
+  await nvim.bridgeIs("stopped");
   await nvim.lua("local b = require('gemini-bridge') b.start()");
-  await bridge.is("running", 15_000);
+  await nvim.bridgeIs("running", 15_000);
   await bridge.client();
   t.equal(bridge.files().length, 1);
   t.equal(await nvim.messages(), "");

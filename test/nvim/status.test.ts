@@ -1,12 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
-import t, { type Test } from "tap";
+import t from "tap";
 import { z } from "zod";
-import { type CompanionClient, connectClient, readDiscovery } from "../support/client.ts";
+import { RunningBridge } from "../support/bridge.ts";
+import { readDiscovery } from "../support/client.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
-
-const running = "require('gemini-bridge').status().state == 'running'";
 
 /** Waits until the screen or view shows a text. On failure, reports the content. */
 async function onScreen(
@@ -20,17 +17,6 @@ async function onScreen(
     .catch(async (error: unknown) => {
       throw new Error(`${what} is not shown:\n${await read()}`, { cause: error });
     });
-}
-
-async function startBridge(nvim: Nvim): Promise<void> {
-  await nvim.command("GeminiStart");
-  await nvim.waitFor(running, "the bridge to run", 10_000);
-}
-
-async function connect(t: Test, nvim: Nvim): Promise<CompanionClient> {
-  const [file] = readDiscovery(nvim.dirs.tmp);
-  if (!file) throw new Error("no discovery file");
-  return connectClient(t, { port: file.port, token: file.content.authToken, name: "a-cli" });
 }
 
 const statusline = (nvim: Nvim) => nvim.lua("return require('gemini-bridge').statusline()");
@@ -49,19 +35,31 @@ const viewShows = (nvim: Nvim, pattern: RegExp) =>
 
 t.test("statusline() returns the state, and the status line is redrawn", async (t) => {
   const nvim = await startNvim(t, {
-    files: { "a.txt": "a\n" },
+    files: { "a.txt": "one two\nthree\n", ".env": "SECRET=1\n" },
     init: `vim.o.laststatus, vim.o.statusline = 2, "[%{v:lua.require'gemini-bridge'.statusline()}]"`,
     tui: true,
     args: ["a.txt"],
   });
   const drawn = (text: string) =>
     nvim.waitFor(async () => (await nvim.screen()).some((line) => line.startsWith(`[${text}]`)), text);
+  const listed = (text: string) =>
+    nvim.waitFor(
+      `table.concat(require('gemini-bridge.report.status_view').lines(), '\\n'):find('${text}', 1, true)`,
+      text,
+    );
   t.equal(await statusline(nvim), "");
   await drawn("");
-  await startBridge(nvim);
+  await nvim.startBridge();
   t.equal(await statusline(nvim), "Gemini: waiting");
   await drawn("Gemini: waiting");
-  const client = await connect(t, nvim);
+  const client = await new RunningBridge(t, nvim).client("a-cli");
+  await drawn("Gemini: connected");
+  await nvim.input("ve");
+  await listed("a.txt, 3 characters selected");
+  await nvim.input("<Esc>:edit .env<CR>");
+  await drawn("Gemini: connected, file not shared");
+  await listed(".env is not shared");
+  await nvim.input(":edit a.txt<CR>");
   await drawn("Gemini: connected");
   await client.openDiff(nvim.path("a.txt"), "b\n");
   await drawn("Gemini: 1 review");
@@ -72,8 +70,15 @@ t.test("statusline() returns the state, and the status line is redrawn", async (
   await drawn("Gemini: connected");
   await nvim.command("GeminiShare off");
   await drawn("Gemini: connected, paused");
+  await client.waitForNotification(
+    "ide/contextUpdate",
+    ({ workspaceState }) => workspaceState?.openFiles?.length === 0,
+  );
   await nvim.command("GeminiShare on");
   await drawn("Gemini: connected");
+  await client.close();
+  await drawn("Gemini: waiting");
+  t.notMatch(JSON.stringify(client.received), /SECRET|\.env/);
   await nvim.command("GeminiStop");
   await drawn("");
 });
@@ -86,12 +91,12 @@ t.test("the view of :GeminiStatus is updated", async (t) => {
   await nvim.command("GeminiStatus");
   await viewShows(nvim, /^State +stopped, :GeminiStart starts it\n[\s\S]*^Log +\S+gemini-bridge\.log$/m);
   t.equal(await nvim.lua("return vim.bo.modifiable"), false);
-  await startBridge(nvim);
+  await nvim.startBridge();
   await viewShows(nvim, /^State +running on port \d+, process \d+$/m);
   await viewShows(nvim, new RegExp(`^Workspace +${nvim.dirs.workspace}$`, "m"));
   await viewShows(nvim, /^Discovery +\S+gemini-ide-server-\d+-\d+\.json$/m);
   await viewShows(nvim, /^Clients +none yet/m);
-  const client = await connect(t, nvim);
+  const client = await new RunningBridge(t, nvim).client("a-cli");
   await viewShows(nvim, /^Clients +a-cli 0\.61\.0, connected for \d+ s, has not reported its edits yet$/m);
   await viewShows(nvim, /^Shared +b\.txt$/m);
   await client.openDiff(nvim.path("a.txt"), "b\n");
@@ -109,13 +114,13 @@ t.test("the view of :GeminiStatus is updated", async (t) => {
 
 t.test(":GeminiStatus shows to which of several Neovims a CLI outside Neovim connects", async (t) => {
   const first = await startNvim(t, { tui: true });
-  await startBridge(first);
+  await first.startBridge();
   const second = await startNvim(t, {
     tui: true,
     cwd: first.dirs.workspace,
     env: { TMPDIR: first.dirs.tmp },
   });
-  await startBridge(second);
+  await second.startBridge();
   const files = readDiscovery(first.dirs.tmp);
   t.equal(files.length, 2);
   const winner = Math.max(...files.map(({ pid }) => pid));
@@ -140,7 +145,7 @@ t.test(":GeminiEnv connects a CLI in another shell to this Neovim", async (t) =>
   const nvim = await startNvim(t, { env: { no_proxy: "it's,$HOME" } });
   await nvim.input(":GeminiEnv<CR>");
   t.match(await nvim.messages(), /The bridge is not running/);
-  await startBridge(nvim);
+  await nvim.startBridge();
   const printed = await nvim.lua("return vim.fn.execute('GeminiEnv')");
   const copied = String(await nvim.lua("return vim.fn.getreg('\"')"));
   t.match(printed, copied, "what is printed is copied");
@@ -181,7 +186,7 @@ t.test(":GeminiLog opens the log, even if its path contains special characters",
   });
   await nvim.input(":GeminiLog<CR>");
   t.match(await nvim.messages(), /There is no log file yet/);
-  await startBridge(nvim);
+  await nvim.startBridge();
   // The host writes the first line just after the bridge has reported that it runs.
   const logged = `table.concat(vim.fn.readfile(require("gemini-bridge.host.boot").log_file())):find("listening", 1, true)`;
   await nvim.waitFor(logged, "the first line of the log");
@@ -191,17 +196,6 @@ t.test(":GeminiLog opens the log, even if its path contains special characters",
     "/o d#d %1 `date` $HOME/nvim/gemini-bridge.log",
   );
   t.match(await view(nvim), /listening on port/);
-});
-
-t.test("the lualine component shows the state", async (t) => {
-  const nvim = await startNvim(t);
-  // Replaces lualine's base class of components.
-  mkdirSync(join(nvim.dirs.config, "nvim/lua/lualine"), { recursive: true });
-  await nvim.lua(
-    `package.loaded['lualine.component'] = { extend = function(self) return setmetatable({}, { __index = self }) end }`,
-  );
-  await startBridge(nvim);
-  t.equal(await nvim.lua("return require('lualine.components.gemini'):update_status()"), "Gemini: waiting");
 });
 
 t.test("every command has a description and a <Plug> mapping", async (t) => {
@@ -216,36 +210,31 @@ t.test("every command has a description and a <Plug> mapping", async (t) => {
     end
     return bare`);
   t.same(bare, []);
-  t.equal(
-    await nvim.lua(
-      "return vim.tbl_isempty(vim.tbl_filter(function(name) return name:find('gemini') end, vim.tbl_keys(package.loaded)))",
-    ),
-    true,
-    "and nothing is loaded",
-  );
-});
-
-t.test("q in the view of :GeminiStatus does not end Neovim", async (t) => {
-  const nvim = await startNvim(t);
-  await nvim.input(":GeminiStatus<CR>:only<CR>q");
-  t.equal(await nvim.lua("return vim.fn.bufname()"), "gemini-bridge://status");
-  await nvim.input(":new<CR><C-w>pq");
-  t.equal(await nvim.lua("return vim.fn.bufname()"), "");
 });
 
 t.test(
-  "q in the view of :GeminiStatus returns to the previous window, also to a terminal in Normal mode",
+  "q in the view of :GeminiStatus returns to the previous window, and does not end Neovim",
   async (t) => {
     const nvim = await startNvim(t);
+    const name = () => nvim.lua("return vim.fn.bufname()");
+    await nvim.input(":GeminiStatus<CR>:only<CR>q");
+    t.equal(await name(), "gemini-bridge://status");
+    await nvim.input(":new<CR><C-w>pq");
+    t.equal(await name(), "");
+
     await nvim.lua("vim.cmd('vertical botright split') vim.cmd.terminal('cat')");
-    const before = await nvim.lua("return vim.api.nvim_get_current_win()");
+    const where = () => nvim.lua("return { vim.api.nvim_get_current_win(), vim.api.nvim_get_mode().mode }");
+    const before = await where();
+    t.match(before, [/./, "nt"], "a terminal in Normal mode");
     await nvim.input(":GeminiStatus<CR>");
-    t.equal(await nvim.lua("return vim.fn.bufname()"), "gemini-bridge://status");
+    t.equal(await name(), "gemini-bridge://status");
     await nvim.input("q");
-    t.same(await nvim.lua("return { vim.api.nvim_get_current_win(), vim.api.nvim_get_mode().mode }"), [
-      before,
-      "nt",
-    ]);
+    t.same(await where(), before);
+
+    await nvim.command("botright 20vnew");
+    await nvim.command("GeminiStatus");
+    const widths = await nvim.lua("return { vim.api.nvim_win_get_width(0), vim.o.columns }");
+    t.same(widths, [160, 160], "as wide as the editor, also from a narrow window");
   },
 );
 
@@ -257,7 +246,7 @@ t.test("the view of :GeminiStatus is updated after a text lock", async (t) => {
   await viewShows(nvim, /State +stopped/);
   await nvim.input("<F2>");
   await nvim.lua("require('gemini-bridge.bridge.status').emit('GeminiChanged', {})");
-  await startBridge(nvim);
+  await nvim.startBridge();
   t.match(await view(nvim), /State +stopped/);
   await nvim.input("x");
   await viewShows(nvim, /State +running/);
@@ -268,7 +257,7 @@ t.test(
   ":GeminiStatus and :GeminiLog work from a float, and while another Neovim shows the log",
   async (t) => {
     const nvim = await startNvim(t);
-    await startBridge(nvim);
+    await nvim.startBridge();
     const float = `vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), true,
     { relative = 'editor', row = 1, col = 1, width = 20, height = 5 })`;
     const current = "return vim.api.nvim_win_get_config(0).relative .. vim.api.nvim_buf_get_name(0)";
@@ -282,10 +271,3 @@ t.test(
     t.notMatch(await nvim.messages(), /E\d+:/);
   },
 );
-
-t.test("the view of :GeminiStatus is as wide as the editor, also from a narrow window", async (t) => {
-  const nvim = await startNvim(t);
-  await nvim.command("botright 20vnew");
-  await nvim.command("GeminiStatus");
-  t.equal(await nvim.lua("return vim.api.nvim_win_get_width(0)"), await nvim.lua("return vim.o.columns"));
-});

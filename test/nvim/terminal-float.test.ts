@@ -1,6 +1,6 @@
 import t, { type Test } from "tap";
 import { shows, startWithAgent } from "../support/agent.ts";
-import { connectClient, readDiscovery } from "../support/client.ts";
+import { RunningBridge } from "../support/bridge.ts";
 
 /** Lines that move the last line of the file below the float. */
 const ABOVE = "line\n".repeat(15);
@@ -15,9 +15,7 @@ async function start(t: Test) {
   await nvim.command("Gemini");
   await shows(nvim, /child/);
   await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "terminal mode");
-  const [file] = readDiscovery(nvim.dirs.tmp);
-  if (!file) throw new Error("no discovery file");
-  const client = await connectClient(t, { port: file.port, token: file.content.authToken });
+  const client = await new RunningBridge(t, nvim).client();
   const screen = async () => (await nvim.screen()).join("\n");
   const onScreen = (text: string) => nvim.waitFor(async () => (await screen()).includes(text), text);
   /** Opens a review whose windows are below the float. */

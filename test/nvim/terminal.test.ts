@@ -2,7 +2,7 @@ import type { IdeContext } from "@google/gemini-cli-core/dist/src/ide/types.js";
 import t from "tap";
 import { z } from "zod";
 import { layout, shows, startOver, startWithAgent } from "../support/agent.ts";
-import { connectClient, readDiscovery } from "../support/client.ts";
+import { RunningBridge } from "../support/bridge.ts";
 
 t.test(":Gemini starts the bridge, then the CLI with the variables to connect", async (t) => {
   const nvim = await startWithAgent(t, "env = { EXTRA = 'yes' }", {
@@ -158,9 +158,7 @@ t.test(":Gemini leaves Insert and Visual mode", async (t) => {
 t.test(":Gemini keeps the selection for the CLI", async (t) => {
   await startOver(nvim);
   await nvim.command("edit! a.txt");
-  const [file] = readDiscovery(nvim.dirs.tmp);
-  if (!file) throw new Error("no discovery file");
-  const client = await connectClient(t, { port: file.port, token: file.content.authToken });
+  const client = await new RunningBridge(t, nvim).client();
   await nvim.lua("vim.keymap.set({ 'n', 'x' }, '<F5>', '<Cmd>Gemini<CR>')");
   await nvim.input("0wviw<F5>");
   await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "terminal mode");

@@ -1,9 +1,8 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import t from "tap";
-import { z } from "zod";
 import { startBridge } from "../support/bridge.ts";
 import { connectEditorClient, languageServer } from "../support/editor-client.ts";
-import { HookedAgent } from "../support/hooked-agent.ts";
+import { startPage } from "../support/page.ts";
 
 const FILES = {
   "greet.js": "function greet(name) {\n  return name;   \n}\n",
@@ -12,25 +11,15 @@ const FILES = {
 };
 
 t.test("tools for the model edit files in the editor", async (t) => {
-  const bridge = await startBridge(t, {
-    files: FILES,
-    args: ["main.js", "greet.js"],
-    init: languageServer(),
-  });
-  const { nvim } = bridge;
+  const page = await startPage(t, { files: FILES, args: ["main.js", "greet.js"], init: languageServer() });
+  const { bridge, nvim, agent, read: onDisk, changes, changed } = page;
   const client = await connectEditorClient(t, bridge);
   const { text, refusal } = client;
-  const onDisk = (name: string) => readFileSync(nvim.path(name), "utf8");
   const lines = (name: string) =>
     nvim.lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr(...), 0, -1, true)", name);
-  const Changes = z.preprocess(
-    (value) => (Array.isArray(value) ? value : []),
-    z.array(z.object({ path: z.string(), cli: z.string() })),
-  );
-  const changes = async () => Changes.parse(await nvim.lua("return require('gemini-bridge').changes()"));
   const undoAll = async () => {
     await nvim.command("GeminiUndo! all");
-    await nvim.waitFor(async () => (await changes()).length === 0, "everything to be undone");
+    await changed(0);
   };
   const rename = { path: "main.js", line: 1, symbol: "greet", new_name: "welcome" };
 
@@ -49,7 +38,7 @@ t.test("tools for the model edit files in the editor", async (t) => {
       t.equal(onDisk("greet.js"), FILES["greet.js"].replace("greet", "welcome"));
       t.equal(onDisk("main.js"), FILES["main.js"].replace("greet", "welcome"), "line ends stay");
       t.equal(onDisk("other.js"), "welcome('Bob');\n", "a file that is not open, too");
-      await nvim.waitFor(async () => (await changes()).length === 3, "the changes to be listed");
+      await changed(3);
       t.ok((await changes()).every(({ cli }) => cli === "gemini"));
       t.same(
         await nvim.lua("local names = vim.g.written table.sort(names) return names"),
@@ -71,13 +60,12 @@ t.test("tools for the model edit files in the editor", async (t) => {
   );
 
   await t.test("deleted files are among the changes, unless their names are excluded", async (t) => {
-    const agent = new HookedAgent(bridge);
     writeFileSync(nvim.path(".geminiignore"), "*.key\n");
     for (const name of ["gone.js", "gone.key"]) {
       writeFileSync(nvim.path(name), "old\n");
       await agent.write(name, undefined);
     }
-    await nvim.waitFor(async () => (await changes()).length === 2, "both to be listed");
+    await changed(2);
     const [told] = (await client.mcp.readResource({ uri: "nvim://changes" })).contents;
     t.equal(told && "text" in told && told.text, "1 file changed and not kept yet\ngone.js deleted +0 -1");
     await undoAll();
@@ -95,7 +83,7 @@ t.test("tools for the model edit files in the editor", async (t) => {
     for (const name of ["one.js", "two.js"]) writeFileSync(nvim.path(name), "const a = 1;  \n".repeat(300));
     await Promise.all(["one.js", "two.js"].map((path) => text("format", { path })));
     for (const name of ["one.js", "two.js"]) t.equal(onDisk(name), "const a = 1;\n".repeat(300));
-    await nvim.waitFor(async () => (await changes()).length === 2, "both to be listed");
+    await changed(2);
     await undoAll();
     for (const name of ["one.js", "two.js"]) t.equal(onDisk(name), "const a = 1;  \n".repeat(300));
     for (const name of ["one.js", "two.js"]) rmSync(nvim.path(name));
@@ -119,9 +107,7 @@ t.test("tools for the model edit files in the editor", async (t) => {
 
   await t.test("the id of a code action from an earlier host is refused", async (t) => {
     const listInNextHost = async () => {
-      const host = await bridge.host();
-      process.kill(host, "SIGKILL");
-      await bridge.nextHost(host);
+      await bridge.replaceHost();
       await text("diagnostics", { path: "main.js", settle: true });
       const listed = await text("code_actions", { path: "main.js", line: 2 });
       return Number(/^(\d+):/m.exec(listed)?.[1]);
@@ -145,7 +131,7 @@ t.test("tools for the model edit files in the editor", async (t) => {
     t.match(await refusal("rename", again), "test proposes 20600 edits, more than the limit of 20000");
     t.equal(onDisk("many1.js"), uses("fresh", 600), "nothing of it was done");
     await nvim.command("GeminiKeep! all");
-    await nvim.waitFor(async () => (await changes()).length === 0, "everything to be kept");
+    await changed(0);
     for (const file of ["many1.js", "many2.js"]) rmSync(nvim.path(file));
     await nvim.command("bwipeout! many1.js | edit main.js");
   });
@@ -167,12 +153,11 @@ t.test("tools for the model edit files in the editor", async (t) => {
 });
 
 t.test("an edit for an earlier version of the text is refused", async (t) => {
-  const bridge = await startBridge(t, {
+  const { bridge, nvim } = await startBridge(t, {
     files: FILES,
     args: ["main.js", "greet.js"],
     init: languageServer("late"),
   });
-  const { nvim } = bridge;
   const { refusal, text } = await connectEditorClient(t, bridge);
   const onDisk = (name: string) => readFileSync(nvim.path(name), "utf8");
   const rename = { path: "main.js", line: 1, symbol: "greet", new_name: "welcome" };
@@ -218,8 +203,7 @@ t.test("files that tools edit keep their encoding and their final line break", a
     "main.js": "greet('Ada');",
     "wide.js": Buffer.from("\uFEFFgreet('Zo\u00eb');\n", "utf16le"),
   };
-  const bridge = await startBridge(t, { args: ["main.js"], init: languageServer() });
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startBridge(t, { args: ["main.js"], init: languageServer() });
   for (const [name, bytes] of Object.entries(files)) writeFileSync(nvim.path(name), bytes);
   await nvim.command("edit! main.js | edit wide.js | edit main.js");
   const { refusal, text } = await connectEditorClient(t, bridge);
@@ -240,7 +224,7 @@ t.test("files that tools edit keep their encoding and their final line break", a
 });
 
 t.test("invalid edits of a language server are refused", async (t) => {
-  const bridge = await startBridge(t, { files: FILES, args: ["main.js"], init: languageServer("lying") });
+  const { bridge } = await startBridge(t, { files: FILES, args: ["main.js"], init: languageServer("lying") });
   const client = await connectEditorClient(t, bridge);
   const rename = { path: "main.js", line: 1, symbol: "greet", new_name: "x" };
   t.match(await client.refusal("rename", rename), "returned something other than text edits");
@@ -250,7 +234,11 @@ t.test("invalid edits of a language server are refused", async (t) => {
 });
 
 t.test("edits that move files are refused", async (t) => {
-  const bridge = await startBridge(t, { files: FILES, args: ["main.js"], init: languageServer("moving") });
+  const { bridge } = await startBridge(t, {
+    files: FILES,
+    args: ["main.js"],
+    init: languageServer("moving"),
+  });
   const client = await connectEditorClient(t, bridge);
   const rename = { path: "main.js", line: 1, symbol: "greet", new_name: "x" };
   t.match(

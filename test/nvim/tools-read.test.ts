@@ -15,12 +15,11 @@ const FILES = {
 };
 
 t.test("read-only tools answer questions about the editor", async (t) => {
-  const bridge = await startBridge(t, {
+  const { bridge, nvim } = await startBridge(t, {
     files: FILES,
     args: ["main.js", "notes.md", "private.key"],
     init: languageServer("normal", 50),
   });
-  const { nvim } = bridge;
   symlinkSync(nvim.path("../outside.js"), nvim.path("link.js"));
   symlinkSync(nvim.path(".env"), nvim.path("harmless.js"));
   const client = await connectEditorClient(t, bridge);
@@ -244,8 +243,11 @@ t.test("read-only tools answer questions about the editor", async (t) => {
 
 t.test("files that were loaded for the model are unloaded, except those in a quickfix list", async (t) => {
   const files = { ...FILES, "listed.js": "function listed() {}\n", "later.js": "function later() {}\n" };
-  const bridge = await startBridge(t, { files, args: ["main.js"], init: languageServer("normal", 50) });
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startBridge(t, {
+    files,
+    args: ["main.js"],
+    init: languageServer("normal", 50),
+  });
   const client = await connectEditorClient(t, bridge);
   const item = (name: string) => ({ filename: nvim.path(name), lnum: 1, text: "an entry" });
   await nvim.lua("vim.fn.setqflist(...)", [item("listed.js")]);
@@ -258,8 +260,7 @@ t.test("files that were loaded for the model are unloaded, except those in a qui
       "later.js",
     ]);
   t.same(await loaded(), [1, 1, 1]);
-  await nvim.command("GeminiStop");
-  await bridge.is("stopped");
+  await nvim.stopBridge();
   t.same(await loaded(), [0, 0, 0]);
   t.equal(await nvim.lua("return vim.fn.bufexists('greet.js')"), 0);
   await nvim.command("cc");

@@ -19,8 +19,7 @@ const PROMPTS =
 
 t.test("the model can show files and lists, and read resources", async (t) => {
   const init = `${PROMPTS}\n${languageServer()}`;
-  const bridge = await startBridge(t, { files: FILES, args: ["main.js"], init });
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startBridge(t, { files: FILES, args: ["main.js"], init });
   const client = await connectEditorClient(t, bridge);
   const { mcp, text, refusal } = client;
   const where = () =>
@@ -168,24 +167,21 @@ t.test("the model can show files and lists, and read resources", async (t) => {
 t.test(
   "the tool open_file shows a file that another Neovim has open, and a message tells the user",
   async (t) => {
-    const bridge = await startBridge(t, { files: FILES, args: ["main.js"], init: languageServer() });
-    const { nvim } = bridge;
+    const { bridge, nvim } = await startBridge(t, {
+      files: FILES,
+      args: ["main.js"],
+      init: languageServer(),
+    });
     const client = await connectEditorClient(t, bridge);
     const swap = `vim.o.swapfile, vim.o.directory = true, ${JSON.stringify(nvim.dirs.workspace)}`;
     await nvim.lua(swap);
     await startNvim(t, { cwd: nvim.dirs.workspace, args: ["long.txt", "notes.md", "-O"], init: swap });
     t.equal(await client.text("open_file", { path: "long.txt" }), "long.txt is shown.");
-    await nvim.waitFor(
-      async () => (await nvim.messages()).includes("long.txt has a swap file"),
-      "the message",
-    );
+    await nvim.says("long.txt has a swap file");
     await client.text("symbols", { path: "notes.md" });
     await nvim.input(":edit notes.md<CR>");
     t.equal(await nvim.lua("return vim.fn.getline(1)"), "# Notes");
-    await nvim.waitFor(
-      async () => (await nvim.messages()).includes("notes.md has a swap file"),
-      "the message",
-    );
+    await nvim.says("notes.md has a swap file");
     t.ok(await nvim.lua("return vim.fn.swapname('%') ~= ''"), "with a swap file of its own");
     t.notMatch(await nvim.messages(), /E\d+:/);
   },

@@ -17,7 +17,7 @@ const HIDDEN = "(1 file more, outside the workspace or not shared by the user)";
 async function start(t: Parameters<typeof startBridge>[0], mode: string, options = "timeout = 30000") {
   const setup = `require('gemini-bridge').setup({ tools = { ${options} } })`;
   const init = `${setup}\n${workspaceServer(mode)}`;
-  const bridge = await startBridge(t, { files: FILES, args: ["main.js"], init });
+  const { bridge } = await startBridge(t, { files: FILES, args: ["main.js"], init });
   const client = await connectEditorClient(t, bridge);
   await bridge.nvim.waitFor("next(vim.diagnostic.count()) ~= nil", "the server to publish");
   return { bridge, client, nvim: bridge.nvim };
@@ -127,16 +127,14 @@ t.test(
   "diagnostics from before the start of the bridge are listed, and removed diagnostics are not",
   async (t) => {
     const { bridge, nvim } = await start(t, "silent", "timeout = 300");
-    await nvim.command("GeminiStop");
-    await bridge.is("stopped");
+    await nvim.stopBridge();
     await nvim.lua(`
     local namespace = vim.api.nvim_create_namespace("linter")
     for _, name in ipairs({ "main.js", "same.js" }) do
       local one = { lnum = 0, col = 0, message = "from a linter", severity = 4 }
       vim.diagnostic.set(namespace, vim.fn.bufadd(name), { one })
     end`);
-    await nvim.command("GeminiStart");
-    await bridge.is("running");
+    await nvim.startBridge();
     const next = await connectEditorClient(t, bridge);
     const before = await next.text("diagnostics", { severity: "hint" });
     t.match(before, "main.js:1:1 hint from a linter");

@@ -1,5 +1,5 @@
 import t, { type Test } from "tap";
-import { Reviewer } from "../support/review.ts";
+import { type Reviewer, startReviewer } from "../support/review.ts";
 
 const FILES = { "a.txt": "one\ntwo\nthree\n", "b.txt": "b\n" };
 const PROPOSED = "one\n2\nthree\n";
@@ -40,7 +40,7 @@ function failing(events: readonly string[]): string {
 }
 
 async function start(t: Test, lua: string) {
-  const reviewer = await Reviewer.start(t, { files: FILES, args: ["b.txt"] });
+  const { reviewer } = await startReviewer(t, { files: FILES, args: ["b.txt"] });
   const before = await reviewer.layout();
   await reviewer.nvim.lua(lua);
   return { reviewer, before };
@@ -92,7 +92,7 @@ t.test("a failing autocommand during :w or :q does not prevent the decision", as
 });
 
 t.test("'eventignorewin' does not prevent :w and :q in a proposal", async (t) => {
-  const reviewer = await Reviewer.start(t, {
+  const { reviewer } = await startReviewer(t, {
     files: FILES,
     init: "if vim.fn.exists('+eventignorewin') == 1 then vim.o.eventignorewin = 'all' end",
   });
@@ -109,7 +109,7 @@ t.test("'eventignorewin' does not prevent :w and :q in a proposal", async (t) =>
 });
 
 t.test("FileType autocommands do not misalign the two windows of a review", async (t) => {
-  const reviewer = await Reviewer.start(t, {
+  const { reviewer } = await startReviewer(t, {
     files: { "a.lua": "local a = 1\n", "b.txt": "b\n" },
     args: ["b.txt"],
     init: `vim.api.nvim_create_autocmd('FileType', {

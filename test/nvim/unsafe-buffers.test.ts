@@ -1,5 +1,5 @@
 import t from "tap";
-import { Reviewer } from "../support/review.ts";
+import { startReviewer } from "../support/review.ts";
 
 const FILES = { "a.txt": "one\ntwo\nthree\n", "b.txt": "b\n", "c.txt": "c\n" };
 const PROPOSED = "one\n2\nthree\n";
@@ -11,8 +11,7 @@ for (const bufhidden of ["wipe", "delete", "unload"]) {
   t.test(
     `a review does not use a window whose buffer would be deleted: bufhidden=${bufhidden}`,
     async (t) => {
-      const reviewer = await Reviewer.start(t, { files: FILES, args: ["b.txt"] });
-      const { nvim } = reviewer;
+      const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["b.txt"] });
       await nvim.lua(
         `vim.cmd.vsplit('c.txt') vim.bo.bufhidden = ... vim.api.nvim_buf_set_lines(0, 0, -1, true, { 'a message' })
       vim.cmd.write() vim.cmd.wincmd('p')`,
@@ -33,8 +32,7 @@ for (const bufhidden of ["wipe", "delete", "unload"]) {
 }
 
 t.test("wiping a buffer whose window is part of the layout does not break the review", async (t) => {
-  const reviewer = await Reviewer.start(t, { files: FILES, args: ["b.txt"] });
-  const { nvim } = reviewer;
+  const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["b.txt"] });
   for (const end of ["GeminiAccept", "GeminiReject", "CLI"]) {
     await nvim.lua(`vim.cmd.only() vim.cmd.edit('b.txt') vim.cmd.vsplit()
       vim.api.nvim_win_set_buf(0, vim.api.nvim_create_buf(false, true))
@@ -58,8 +56,7 @@ t.test("wiping a buffer whose window is part of the layout does not break the re
 t.test(
   "a review whose file's buffer was wiped is shown with a copy of the file, and blocks no other review",
   async (t) => {
-    const reviewer = await Reviewer.start(t, { files: FILES, args: ["a.txt", "b.txt", "c.txt"] });
-    const { nvim } = reviewer;
+    const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["a.txt", "b.txt", "c.txt"] });
     await nvim.lua(
       "vim.cmd.bufdo('edit') vim.bo[vim.fn.bufnr('a.txt')].filetype = 'lua' vim.cmd.buffer('c.txt')",
     );
@@ -86,8 +83,7 @@ t.test(
 t.test(
   "in a review, the copy of a file that is not open cannot be edited, but the user's own buffer can",
   async (t) => {
-    const reviewer = await Reviewer.start(t, { files: FILES, args: ["b.txt"] });
-    const { nvim } = reviewer;
+    const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["b.txt"] });
     const left = `local win = vim.iter(vim.api.nvim_list_wins()):find(function(win)
     return vim.wo[win].diff and not vim.b[vim.api.nvim_win_get_buf(win)].gemini_diff
   end)
@@ -110,8 +106,7 @@ t.test(
 t.test(
   "after CTRL-W _ in the proposal, closing the review restores the sizes of other windows",
   async (t) => {
-    const reviewer = await Reviewer.start(t, { files: FILES, args: ["b.txt"] });
-    const { nvim } = reviewer;
+    const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["b.txt"] });
     await nvim.lua("vim.cmd.split('c.txt') vim.cmd.vsplit() vim.cmd('botright 9split') vim.cmd.wincmd('k')");
     const before = await reviewer.layout();
     for (const keys of ["<C-w>_", "<C-w>|", "<C-w>_<C-w>|", ":resize 3<CR>"]) {

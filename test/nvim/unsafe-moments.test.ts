@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import t, { type Test } from "tap";
-import { Reviewer } from "../support/review.ts";
+import t from "tap";
+import { startReviewer } from "../support/review.ts";
 
 const FILES = { "a.txt": "one\ntwo\nthree\n", "b.txt": "b\nb2\n" };
 const PROPOSED = "one\n2\nthree\n";
@@ -21,14 +21,9 @@ const MOMENTS: Record<string, [enter: string, leave: string]> = {
   "the command-line window": ["q:", ":q<CR>"],
 };
 
-async function start(t: Test) {
-  return Reviewer.start(t, { files: FILES, args: ["b.txt"], init: WAITS });
-}
-
 for (const [moment, [enter, leave]] of Object.entries(MOMENTS)) {
   t.test(`reviews open and close after ${moment}`, async (t) => {
-    const reviewer = await start(t);
-    const { nvim } = reviewer;
+    const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["b.txt"], init: WAITS });
     const path = nvim.path("a.txt");
     const before = await reviewer.layout();
 
@@ -101,8 +96,7 @@ for (const [moment, keys, wait] of [
   ["a review waits for the command-line window", "q:", ""],
 ] as const)
   t.test(`Neovim is idle while ${moment}`, async (t) => {
-    const reviewer = await start(t);
-    const { nvim } = reviewer;
+    const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["b.txt"], init: WAITS });
     await nvim.lua(
       "_G.count = 0 vim.api.nvim_create_autocmd('SafeState', { command = 'lua count = count + 1' })",
     );
@@ -115,7 +109,7 @@ for (const [moment, keys, wait] of [
   });
 
 t.test("a review is shown after a text lock in Terminal mode, which fires no SafeState", async (t) => {
-  const reviewer = await start(t);
+  const { reviewer } = await startReviewer(t, { files: FILES, args: ["b.txt"], init: WAITS });
   await reviewer.nvim.lua("vim.cmd.vsplit() vim.cmd.terminal('cat') vim.cmd.startinsert()");
   await reviewer.nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "Terminal mode");
   await reviewer.nvim.input("<F2>");
@@ -127,7 +121,7 @@ t.test("a review is shown after a text lock in Terminal mode, which fires no Saf
 });
 
 t.test(":GeminiAccept works during a text lock and in the command-line window", async (t) => {
-  const reviewer = await Reviewer.start(t, {
+  const { reviewer } = await startReviewer(t, {
     files: FILES,
     args: ["b.txt"],
     init: `vim.keymap.set('n', '<F3>', function() vim.cmd.GeminiAccept() return '' end, { expr = true })`,
@@ -148,7 +142,7 @@ t.test(":GeminiAccept works during a text lock and in the command-line window", 
 });
 
 t.test("a proposal that is replaced during a text lock is shown after the lock", async (t) => {
-  const reviewer = await start(t);
+  const { reviewer } = await startReviewer(t, { files: FILES, args: ["b.txt"], init: WAITS });
   const id = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
   await reviewer.nvim.input("<F2>");
   await reviewer.show({

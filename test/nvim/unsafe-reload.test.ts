@@ -1,9 +1,9 @@
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { startBridge } from "../support/bridge.ts";
+import { startConnected } from "../support/bridge.ts";
 import { nvimBinary } from "../support/nvim.ts";
-import { Reviewer } from "../support/review.ts";
+import { type Reviewer, startReviewer } from "../support/review.ts";
 import { makeDirectory } from "../support/sandbox.ts";
 
 const FILES = { "a.txt": "one\ntwo\nthree\n", "d/e.txt": "one\n", "b.txt": "b\n" };
@@ -18,8 +18,7 @@ async function write(reviewer: Reviewer, text: string): Promise<void> {
 
 /** Starts the bridge in a Neovim that shows a file after a review. */
 async function afterReview(t: Test, name: string) {
-  const bridge = await startBridge(t, { files: FILES, args: [name] });
-  const client = await bridge.client();
+  const { bridge, client } = await startConnected(t, { files: FILES, args: [name] });
   await client.openDiff(bridge.nvim.path(name), "proposed\n");
   await bridge.nvim.command("GeminiReject");
   await client.waitForNotification("ide/diffRejected");
@@ -34,8 +33,7 @@ for (const [moment, enter, leave] of [
   ["the command-line window", "q:", ":q<CR>"],
 ] as const) {
   t.test(`${moment}: a file that a CLI has written is reloaded later`, async (t) => {
-    const reviewer = await Reviewer.start(t, { files: FILES, args: ["a.txt"], init: WAITS });
-    const { nvim } = reviewer;
+    const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["a.txt"], init: WAITS });
     await nvim.input(enter);
     await write(reviewer, "one\n2\nthree\n");
     t.equal(await nvim.lua(`return ${TEXT("a.txt")}`), "one two three");
@@ -46,8 +44,7 @@ for (const [moment, enter, leave] of [
 }
 
 t.test("while :s///c asks, the buffer is not reloaded", async (t) => {
-  const reviewer = await Reviewer.start(t, { files: FILES, args: ["a.txt"] });
-  const { nvim } = reviewer;
+  const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["a.txt"] });
   await nvim.input(":%s/o/0/c<CR>");
   await nvim.waitFor(async () => (await nvim.nvim.mode).mode === "r?", "the question");
   const told = write(reviewer, "the CLI's own\ntwo\nthree\n"); // the answer comes after the answer to the question

@@ -49,8 +49,7 @@ async function start(t: Test, args: string): Promise<{ nvim: Nvim; model: Model;
   mkdirSync(below, { recursive: true });
   const nvim = await startNvim(t, { below, files: FILES, init: EVENTS });
   const model = await startModel(t);
-  await nvim.command("GeminiStart");
-  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
+  await nvim.startBridge();
   linkExtension(nvim.dirs.home);
   const cli = await startCliInNvim(t, nvim, { model, args });
   await isDoing(nvim, "idle");
@@ -160,8 +159,7 @@ t.test("hooks report the turns of the real CLI in YOLO mode", async (t) => {
   });
 
   await t.test("without the bridge, the CLI shows no error", async (t) => {
-    await nvim.command("GeminiStop");
-    await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the bridge to stop");
+    await nvim.stopBridge();
     model.say(write(nvim, "five\n"), [{ text: "It is five." }]);
     await cli.type("Write five.");
     await cli.waitForScreen(/It is five\./);

@@ -25,8 +25,7 @@ async function start(t: Test, args: string) {
   git("add", "-A");
   git("-c", "user.name=x", "-c", "user.email=x", "commit", "-qm", "first");
   const model = await startModel(t);
-  await nvim.command("GeminiStart");
-  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
+  await nvim.startBridge();
   linkExtension(nvim.dirs.home);
   const cli = await startCliInNvim(t, nvim, { model, args });
   await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the CLI to connect", 20_000);
@@ -72,10 +71,7 @@ t.test("many edits of a turn in YOLO mode are listed and undone", async (t) => {
       "gone.txt deleted 1",
     ],
   );
-  await nvim.waitFor(
-    async () => /gemini changed 6 files .*see :GeminiChanges/.test(await nvim.messages()),
-    "the line at the end of the turn",
-  );
+  await nvim.says(/gemini changed 6 files .*see :GeminiChanges/);
   await nvim.command("5GeminiUndo");
   await nvim.waitFor(() => read("crlf.txt").includes("five"), "the hunk to be undone");
   t.equal(String(read("crlf.txt")), "one\r\nzwei\r\nthree\r\nfour\r\nfive\r\nsix\r\n");

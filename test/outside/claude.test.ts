@@ -1,6 +1,7 @@
 /** Tests the real Claude Code with a scripted model. CLAUDE_CODE contains the path of the program. */
 import { existsSync, readFileSync } from "node:fs";
 import t, { type Test } from "tap";
+import { RunningBridge } from "../support/bridge.ts";
 import { startWithClaude } from "../support/claude.ts";
 import { PROPOSAL } from "../support/claude-bridge.ts";
 import { geminiIn } from "../support/gemini.ts";
@@ -154,14 +155,9 @@ t.test("Claude Code asks for a review of each edit", async (t: Test) => {
   );
 
   await t.test("Claude Code reconnects by itself after a crash of the host", async (t) => {
-    const host = Number(await nvim.lua("return require('gemini-bridge').status().pid"));
     const [lock] = readLocks(nvim.dirs.home);
-    process.kill(host, "SIGKILL");
-    await nvim.waitFor(
-      `require('gemini-bridge').status().pid ~= ${host} and #require('gemini-bridge').status().clients == 1`,
-      "its return",
-      20_000,
-    );
+    await new RunningBridge(t, nvim).replaceHost();
+    await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "its return", 20_000);
     t.same(readLocks(nvim.dirs.home), [lock]);
     model.say(...edits("drei", "three"));
     await nvim.command("GeminiSend! --text And back.");
@@ -173,8 +169,7 @@ t.test("Claude Code asks for a review of each edit", async (t: Test) => {
     t.comment(
       `| Claude Code ${version}, the program itself | yes | active file, selection | yes | yes | yes |`,
     );
-    await nvim.command("GeminiStop");
-    await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the end");
+    await nvim.stopBridge();
     t.same(readLocks(nvim.dirs.home), []);
   });
 });

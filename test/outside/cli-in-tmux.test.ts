@@ -55,8 +55,7 @@ async function start(t: Test, hasVariables: boolean) {
   const { nvim, model } = await startWithGemini(t, { files: { "a.txt": "one\n", "b.txt": "one\n" } });
   linkExtension(nvim.dirs.home);
   const bridge = new RunningBridge(t, nvim);
-  await nvim.command("GeminiStart");
-  await bridge.is("running");
+  await nvim.startBridge();
   const tmux = await startTmux(t, nvim, nvim.dirs.workspace);
   await nvim.lua("vim.env.TMUX, vim.env.TMUX_PANE = nil, nil");
   const cli = new PaneCli(tmux, nvim, model);
@@ -111,9 +110,7 @@ t.test("edits of a CLI in tmux are tracked, undone and gated, even after :Gemini
   await isTracked("a.txt", "first");
   await isGated("b.txt", "second");
 
-  const host = await bridge.host();
-  await nvim.command("GeminiRestart");
-  await bridge.nextHost(host);
+  await bridge.replaceHost(() => nvim.command("GeminiRestart"));
   await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the CLI to be back", 20_000);
   await isTracked("a.txt", "third");
   const interrupted = await nvim.lua("return require('gemini-bridge').status().clients[1].interrupted");
@@ -128,16 +125,14 @@ t.test(
     const { nvim, bridge, cli, isTracked, isGated } = await start(t, true);
     const { port } = bridge.file();
     const stopped = performance.now();
-    await nvim.command("GeminiStop");
-    await bridge.is("stopped");
+    await nvim.stopBridge();
     let last = 0;
     const thief = createServer((socket) => {
       last = performance.now();
       socket.destroy();
     });
     await listenOn(t, thief, port);
-    await nvim.command("GeminiStart");
-    await bridge.is("running");
+    await nvim.startBridge();
     t.not(bridge.file().port, port);
     await isTracked("a.txt", "first");
 
@@ -168,8 +163,7 @@ async function startBeside(t: Test, nvim: Nvim, init = ""): Promise<Nvim> {
     init,
     tui: true,
   });
-  await beside.command("GeminiStart");
-  await beside.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge", 10_000);
+  await beside.startBridge();
   return beside;
 }
 

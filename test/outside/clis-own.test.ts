@@ -3,22 +3,20 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { connectClient } from "../support/client.ts";
-import { OLA, running, startWithClis } from "../support/clis.ts";
+import { OLA, startWithClis } from "../support/clis.ts";
 import { read } from "../support/profiles.ts";
 
 t.test("messages about each CLI contain its own name and its own settings", async (t) => {
   const nvim = await startWithClis(t, `clis = { ${OLA} }`);
   const program = join(nvim.dirs.home, "bin/llxprt");
   writeFileSync(program, '#!/bin/sh\nps -ww -o args= -p $PPID > "$HOME/run"\nexec cat\n', { mode: 0o755 });
-  await running(nvim);
-  const told = async (text: RegExp) =>
-    nvim.waitFor(async () => text.test(await nvim.messages()), String(text), 10_000);
+  await nvim.startBridge();
   await nvim.command("Gemini cli=ola");
-  await told(
+  await nvim.says(
     /ola is not connected yet\. Answer Yes if it asks whether to connect\. In any case, type \/ide enable\./,
   );
   await nvim.command("Gemini cli=llxprt");
-  await told(
+  await nvim.says(
     /LLxprt Code is not connected yet\. Answer No if it asks whether to connect\. In any case, type \/ide enable\./,
   );
   const above = () => readFileSync(join(nvim.dirs.home, "run"), "utf8");
@@ -35,7 +33,7 @@ t.test("messages about each CLI contain its own name and its own settings", asyn
 
 t.test("messages about reviews name the CLI", async (t) => {
   const nvim = await startWithClis(t, 'terminal = { cli = "none" }');
-  await running(nvim);
+  await nvim.startBridge();
   const directory = join(nvim.dirs.home, ".qwen/ide");
   const [name = ""] = readdirSync(directory);
   const { port, authToken: token } = read(join(directory, name));
@@ -69,7 +67,7 @@ t.test("messages about reviews name the CLI", async (t) => {
 
 t.test("the plugin works without Gemini CLI and without any CLI", async (t) => {
   const nvim = await startWithClis(t, "clis = { gemini = false, llxprt = false }");
-  await running(nvim);
+  await nvim.startBridge();
   t.match(
     await nvim.lua("return require('gemini-bridge').status().discovery_file"),
     /\.qwen\/ide\/\d+\.lock$/,
@@ -77,12 +75,11 @@ t.test("the plugin works without Gemini CLI and without any CLI", async (t) => {
   t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_SERVER_PORT"), null);
   await nvim.command("Gemini");
   t.match(await nvim.messages(), /Unknown CLI 'gemini'\. Known: qwen/);
-  await nvim.command("GeminiStop");
-  await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the end");
+  await nvim.stopBridge();
   await nvim.lua(
     "require('gemini-bridge').setup({ clis = { gemini = false, qwen = false, llxprt = false } })",
   );
-  await running(nvim);
+  await nvim.startBridge();
   t.equal(await nvim.lua("return require('gemini-bridge').status().discovery_file"), null);
   t.same(readdirSync(join(nvim.dirs.home, ".qwen/ide")), []);
   await nvim.command("checkhealth gemini-bridge");
@@ -94,7 +91,7 @@ t.test("a prompt goes to the CLI that the user has started", async (t) => {
   const program = join(nvim.dirs.home, "bin/ola");
   const rule = "─".repeat(20);
   writeFileSync(program, `#!/bin/sh\nprintf '${rule}\\n>   Ask me\\n${rule}\\n'\ncat\n`, { mode: 0o755 });
-  await running(nvim);
+  await nvim.startBridge();
   await nvim.command("edit a.txt");
   await nvim.command("split | terminal ola");
   await nvim.waitFor("vim.api.nvim_buf_get_lines(0, 1, 2, false)[1] == '>   Ask me'", "its prompt");

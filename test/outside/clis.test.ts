@@ -11,8 +11,9 @@ import {
 import { join } from "node:path";
 import t from "tap";
 import { z } from "zod";
+import { RunningBridge } from "../support/bridge.ts";
 import { connectClient } from "../support/client.ts";
-import { OLA, running, startWithClis } from "../support/clis.ts";
+import { OLA, startWithClis } from "../support/clis.ts";
 import type { Nvim } from "../support/nvim.ts";
 import { waitFor } from "../support/wait.ts";
 
@@ -29,7 +30,7 @@ t.test(
   "each CLI has its own discovery file and token, and all discovery files are removed together",
   async (t) => {
     const nvim = await startWithClis(t, `clis = { llxprt = false, ${OLA} }`);
-    await running(nvim);
+    await nvim.startBridge();
     const locks = { qwen: lockOf(nvim, ".qwen"), ola: lockOf(nvim, ".ola") };
     t.not(locks.qwen.authToken, locks.ola.authToken);
     t.match(locks.qwen, { ideName: "Neovim", ppid: await nvim.lua("return vim.fn.getpid()") });
@@ -66,13 +67,7 @@ t.test(
     await nvim.lua("vim.api.nvim_exec_autocmds('FocusGained', {})");
     await nvim.waitFor(async () => statSync(locks.qwen.path).mtimeMs > old.getTime() + 1, "a new date");
 
-    const host = Number(await nvim.lua("return require('gemini-bridge').status().pid"));
-    process.kill(host, "SIGKILL");
-    await nvim.waitFor(
-      `require('gemini-bridge').status().state == 'running' and require('gemini-bridge').status().pid ~= ${host}`,
-      "another host",
-      10_000,
-    );
+    await new RunningBridge(t, nvim).replaceHost();
     t.equal(lockOf(nvim, ".qwen").authToken, locks.qwen.authToken, "known to the clients still");
     process.kill(Number(await nvim.lua("return vim.fn.getpid()")), "SIGKILL");
     for (const folder of [".qwen", ".ola"])
@@ -82,9 +77,9 @@ t.test(
 
 t.test("two Neovims do not overwrite each other's discovery files", async (t) => {
   const nvim = await startWithClis(t);
-  await running(nvim);
+  await nvim.startBridge();
   const other = await startWithClis(t, "", { QWEN_HOME: join(nvim.dirs.home, ".qwen") });
-  await running(other);
+  await other.startBridge();
   t.equal(readdirSync(ide(nvim, ".qwen")).length, 2);
   process.kill(other.pid, "SIGKILL");
   await waitFor(() => readdirSync(ide(nvim, ".qwen")).length === 1, "the files of one to go");
@@ -96,25 +91,16 @@ t.test("two Neovims do not overwrite each other's discovery files", async (t) =>
   renameSync(`${path}.new`, path);
   const host = Number(await nvim.lua("return require('gemini-bridge').status().pid"));
   process.kill(host, "SIGKILL");
-  await nvim.waitFor(
-    async () =>
-      /Qwen Code cannot find this Neovim: \S+\.lock belongs to another editor/.test(await nvim.messages()),
-    "the message",
-    10_000,
-  );
-  await nvim.command("GeminiStop");
-  await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the end");
+  await nvim.says(/Qwen Code cannot find this Neovim: \S+\.lock belongs to another editor/);
+  await nvim.stopBridge();
   t.equal(readFileSync(path, "utf8"), others, "it is as it was");
 });
 
 t.test("a discovery file that cannot be written does not affect other CLIs", async (t) => {
   const nvim = await startWithClis(t);
   chmodSync(join(nvim.dirs.home, ".qwen"), 0o777);
-  await running(nvim);
-  await nvim.waitFor(
-    async () => /Qwen Code cannot find this Neovim: anyone may rename/.test(await nvim.messages()),
-    "the message",
-  );
+  await nvim.startBridge();
+  await nvim.says(/Qwen Code cannot find this Neovim: anyone may rename/);
   t.ok(await nvim.lua("return require('gemini-bridge').status().discovery_file"));
 });
 

@@ -13,7 +13,7 @@ const OFFERED = {
 };
 
 t.test("the official MCP suite passes on the bridge in all scenarios that apply", async (t) => {
-  const bridge = await startBridge(t, { files: { "a.md": "# A\n" }, args: ["a.md"] });
+  const { bridge } = await startBridge(t, { files: { "a.md": "# A\n" }, args: ["a.md"] });
   const { port, content } = bridge.file();
   for (const [path, scenarios] of Object.entries(OFFERED)) {
     const server = { port, token: content.authToken, path };

@@ -105,8 +105,7 @@ t.test("the CLI in Neovim's terminal connects immediately", async (t) => {
   await t.test("the variable and the file with the settings are removed when the bridge stops", async (t) => {
     const value = () => nvim.lua("return vim.env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH");
     const path = String(await value());
-    await nvim.command("GeminiStop");
-    await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the bridge to stop");
+    await nvim.stopBridge();
     t.equal(await value(), null);
     t.throws(() => readFileSync(path));
   });
@@ -137,7 +136,7 @@ const obstacle = ({ nvim }: RunningBridge) =>
 const directory = ({ nvim }: RunningBridge) => join(nvim.dirs.state, "nvim/gemini-bridge");
 
 t.test("no settings are written for an ordinary user", async (t) => {
-  const bridge = await startBridge(t);
+  const { bridge } = await startBridge(t);
   t.equal(await variable(bridge), null, "the variable is left out");
   t.same(readdirSync(directory(bridge)), []);
   t.match(await obstacle(bridge), /does not belong to root/);
@@ -155,19 +154,18 @@ t.test("no settings are written for an ordinary user", async (t) => {
 });
 
 t.test("a variable that is already set stays in effect", async (t) => {
-  const bridge = await startBridge(t, {
+  const { bridge } = await startBridge(t, {
     files: { "../home/theirs.json": '{ "ui": { "theme": "GitHub" } }' },
     init: "vim.env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH = vim.env.HOME .. '/theirs.json'",
   });
   const theirs = join(bridge.nvim.dirs.home, "theirs.json");
   t.equal(await variable(bridge), theirs);
-  await bridge.nvim.command("GeminiStop");
-  await bridge.is("stopped");
+  await bridge.nvim.stopBridge();
   t.equal(await variable(bridge), theirs);
 });
 
 t.test("with terminal.connect = false, the CLI is not connected automatically", async (t) => {
-  const bridge = await startBridge(t, {
+  const { bridge } = await startBridge(t, {
     init: "require('gemini-bridge').setup({ terminal = { connect = false } })",
   });
   t.equal(await variable(bridge), null);

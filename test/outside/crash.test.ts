@@ -6,8 +6,7 @@ import { startModel, writesFile } from "../support/model.ts";
 import { waitFor } from "../support/wait.ts";
 
 t.test("the real CLI gets a decision that the user made while no host ran", async (t) => {
-  const bridge = await startBridge(t, { files: { "greet.js": "Hello\n" }, args: ["greet.js"] });
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startBridge(t, { files: { "greet.js": "Hello\n" }, args: ["greet.js"] });
   const path = nvim.path("greet.js");
   const model = await startModel(t);
   const cli = await startCliInNvim(t, nvim, { model });

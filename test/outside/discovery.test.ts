@@ -6,8 +6,7 @@ import { startBridge } from "../support/bridge.ts";
 import { waitFor } from "../support/wait.ts";
 
 t.test("a removed discovery file is restored, with :GeminiStart immediately", async (t) => {
-  const bridge = await startBridge(t);
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startBridge(t);
   const { path, content } = bridge.file();
   const host = await bridge.host();
   rmSync(path);
@@ -22,22 +21,17 @@ t.test("a removed discovery file is restored, with :GeminiStart immediately", as
   t.equal(await bridge.host(), host, "nothing was started anew");
   await bridge.client();
 
-  await nvim.command("GeminiStop");
-  await bridge.is("stopped");
+  await nvim.stopBridge();
   t.same(bridge.files(), []);
 });
 
 t.test("a discovery directory that has become unsafe is refused with advice", async (t) => {
-  const bridge = await startBridge(t);
-  const { nvim } = bridge;
+  const { nvim } = await startBridge(t);
   rmSync(join(nvim.dirs.tmp, "gemini"), { recursive: true });
   symlinkSync(nvim.dirs.home, join(nvim.dirs.tmp, "gemini"));
   await nvim.command("GeminiStart");
-  await nvim.waitFor(
-    async () => /gemini is a symbolic link; remove it/.test(await nvim.messages()),
-    "the message",
-  );
-  await bridge.is("running");
+  await nvim.says(/gemini is a symbolic link; remove it/);
+  await nvim.bridgeIs("running");
   t.notOk(existsSync(join(nvim.dirs.home, "ide")), "no token was written there");
   t.match(readFileSync(join(nvim.dirs.state, "nvim", "gemini-bridge.log"), "utf8"), /is a symbolic link/);
 });
@@ -57,8 +51,10 @@ function watches(pid: number): number {
 // Other systems do not list the watches of a process.
 if (process.platform === "linux") {
   t.test("a snapshot that arrives after the last client left starts no file watches", async (t) => {
-    const bridge = await startBridge(t, { files: { "a.txt": "", "other/b.txt": "" }, args: ["a.txt"] });
-    const { nvim } = bridge;
+    const { bridge, nvim } = await startBridge(t, {
+      files: { "a.txt": "", "other/b.txt": "" },
+      args: ["a.txt"],
+    });
     const host = await bridge.host();
     const before = watches(host); // the watch for the discovery file
     const client = await bridge.client();

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import t, { type Test } from "tap";
 import { z } from "zod";
 import { type Cli, type CliOptions, startCliInNvim } from "../support/cli.ts";
-import { examine, isRunning, runDoctor } from "../support/doctor.ts";
+import { examine, runDoctor } from "../support/doctor.ts";
 import { startModel, writesFile } from "../support/model.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
 
@@ -15,8 +15,7 @@ vim.api.nvim_create_autocmd('User', { pattern = 'GeminiDiffOpened', callback = f
 
 async function start(t: Test): Promise<Nvim> {
   const nvim = await startNvim(t, { files: { "a.txt": "one\n" }, init: COUNT });
-  await nvim.command("GeminiStart");
-  await nvim.waitFor(isRunning, "the bridge to run", 10_000);
+  await nvim.startBridge();
   return nvim;
 }
 
@@ -56,8 +55,7 @@ t.test(
     await cli.waitForScreen(/It is written\./);
 
     // While an editor shows the change, the CLI treats this answer as "Allow once".
-    await nvim.command("GeminiStop");
-    await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the bridge to stop");
+    await nvim.stopBridge();
     await nvim.waitFor(
       async () => /Disconnected/.test(await cli.slash("/ide status")),
       "the CLI to notice",

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
-import { examine, isRunning, runDoctor, START } from "../support/doctor.ts";
+import { examine, runDoctor, START } from "../support/doctor.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
 
 /** Starts a Neovim with a running bridge. The programs of the CLIs do nothing. */
@@ -19,8 +19,7 @@ async function start(t: Test, options: string, files: Record<string, string>): P
     writeFileSync(program, "#!/usr/bin/env node\nprocess.stdin.resume();\n");
     chmodSync(program, 0o755);
   }
-  await nvim.command("GeminiStart");
-  await nvim.waitFor(isRunning, "the bridge to run", 10_000);
+  await nvim.startBridge();
   return nvim;
 }
 
@@ -91,8 +90,7 @@ t.test("in a shell, the doctor reports each installed CLI", async (t) => {
   );
   t.match(output, /writes without asking in mode auto \(its default\)/);
   t.notMatch(output, /LLxprt/);
-  await nvim.command("GeminiStart");
-  await nvim.waitFor(isRunning, "the bridge to run", 10_000);
+  await nvim.startBridge();
   t.match((await runDoctor(nvim, [])).output, /ok .*finds editors in .*\.qwen\/ide/);
 });
 
@@ -124,7 +122,7 @@ t.test("the doctor checks the variable and the diff tool of Claude Code", async 
     /ERROR.*cannot connect, because the bridge does not accept the token in .*\.lock/,
   );
   await nvim.command("GeminiRestart");
-  await nvim.waitFor(isRunning, "the bridge to run", 10_000);
+  await nvim.bridgeIs("running");
   t.match(await report(nvim), /OK.*The bridge accepts the token in the lock file/);
 });
 
@@ -133,7 +131,7 @@ t.test("the doctor reports that opencode opens no reviews", async (t) => {
   await nvim.lua("vim.fn.writefile({}, vim.env.HOME .. '/bin/opencode')");
   chmodSync(join(nvim.dirs.home, "bin/opencode"), 0o755);
   await nvim.command("GeminiRestart");
-  await nvim.waitFor(isRunning, "the bridge to run", 10_000);
+  await nvim.bridgeIs("running");
   const said = await report(nvim);
   t.match(said, /opencode started by :Gemini cli=opencode/);
   t.match(said, /OK.*finds this Neovim by .*\.claude\/ide\/\d+\.lock/);

@@ -4,15 +4,10 @@ import { appendFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "n
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { platform } from "../../src/system/platform.ts";
-import { examine, isRunning, startClient } from "../support/doctor.ts";
-import { type Nvim, root, startNvim } from "../support/nvim.ts";
+import { examine, startClient } from "../support/doctor.ts";
+import { root, startNvim } from "../support/nvim.ts";
 import { copyPlugin, useCopy } from "../support/plugin.ts";
 import { makeDirectory } from "../support/sandbox.ts";
-
-async function startBridge(nvim: Nvim): Promise<void> {
-  await nvim.command("GeminiStart");
-  await nvim.waitFor(isRunning, "the bridge to run", 10_000);
-}
 
 t.test("the doctor reports a missing Node part", async (t) => {
   const copy = copyPlugin(join(makeDirectory(t), "gemini-bridge.nvim"));
@@ -69,7 +64,7 @@ function buildable(t: Test): { copy: string; build: () => void } {
 t.test("the doctor reports an update of the plugin while an older bridge runs", async (t) => {
   const { copy, build } = buildable(t);
   const nvim = await startNvim(t, { init: useCopy(copy) });
-  await startBridge(nvim);
+  await nvim.startBridge();
   const before = await examine(nvim);
   t.match(before["Installation"], /OK The Node part is built/);
   t.match(before["Bridge"], /OK The bridge runs in process \d+/);
@@ -89,7 +84,7 @@ t.test("the doctor reports an update of the plugin while an older bridge runs", 
   );
 
   await nvim.command("GeminiRestart");
-  await nvim.waitFor(isRunning, "the bridge to run again", 10_000);
+  await nvim.bridgeIs("running");
   t.match((await examine(nvim))["Bridge"], /OK The bridge runs in process \d+/);
 });
 
@@ -99,7 +94,7 @@ t.test("the doctor asks to restart a CLI that was started too early", async (t) 
   t.equal(client.status, "disconnected");
   const seconds = async () => (await platform.processes()).get(client.pid)?.seconds ?? 0;
   await nvim.waitFor(async () => (await seconds()) >= 2, "the client to be older than what is started now");
-  await startBridge(nvim);
+  await nvim.startBridge();
   t.match(
     (await examine(nvim, client.pid))["Gemini CLI"],
     /WARNING The CLI is not connected to this Neovim -> restart the CLI, because it was started before the bridge;/,

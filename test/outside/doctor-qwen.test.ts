@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:f
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
-import { examine, isRunning } from "../support/doctor.ts";
+import { examine } from "../support/doctor.ts";
 import { startNvim } from "../support/nvim.ts";
 
 const SETTINGS = ".qwen/settings.json";
@@ -18,8 +18,7 @@ async function start(t: Test, settings: object, system = "{}") {
   mkdirSync(join(nvim.dirs.home, "bin"));
   writeFileSync(join(nvim.dirs.home, "bin/qwen"), "#!/usr/bin/env node\nprocess.stdin.resume();\n");
   chmodSync(join(nvim.dirs.home, "bin/qwen"), 0o755);
-  await nvim.command("GeminiStart");
-  await nvim.waitFor(isRunning, "the bridge to run", 10_000);
+  await nvim.startBridge();
   const report = async (pid?: number) => Object.values(await examine(nvim, pid)).join("\n");
   return { nvim, report };
 }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
 import { readDiscovery } from "../support/client.ts";
-import { isRunning, PROGRAM, runDoctor, startClient } from "../support/doctor.ts";
+import { PROGRAM, runDoctor, startClient } from "../support/doctor.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
 import { writeFiles } from "../support/sandbox.ts";
 
@@ -30,8 +30,7 @@ t.test("the doctor works in a shell outside Neovim", async (t) => {
     t.match(sections["A CLI started here"], /ERROR +The CLI finds no editor in \S+ -> run :GeminiStart/);
   });
 
-  await nvim.command("GeminiStart");
-  await nvim.waitFor(isRunning, "the bridge to run", 10_000);
+  await nvim.startBridge();
   const [own] = readDiscovery(nvim.dirs.tmp);
   const editor = `Neovim, process ${own?.pid}, port ${own?.port}`;
 

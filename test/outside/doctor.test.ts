@@ -7,7 +7,7 @@ import { macos } from "../../src/system/macos.ts";
 import { platform } from "../../src/system/platform.ts";
 import { familyOf } from "../../src/system/processes.ts";
 import { readDiscovery } from "../support/client.ts";
-import { examine, isRunning, START, startClient } from "../support/doctor.ts";
+import { examine, START, startClient } from "../support/doctor.ts";
 import { startNvim } from "../support/nvim.ts";
 import { writeFiles } from "../support/sandbox.ts";
 
@@ -26,8 +26,7 @@ t.test("the doctor and the CLI's own client agree about each setup", async (t) =
     t.match(Bridge, /WARNING The bridge is stopped -> :GeminiStart/);
   });
 
-  await nvim.command("GeminiStart");
-  await nvim.waitFor(isRunning, "the bridge to run", 10_000);
+  await nvim.startBridge();
 
   await t.test("the doctor reports no problem in a working setup", async (t) => {
     const sections = await examine(nvim);

@@ -32,8 +32,7 @@ async function start(t: Parameters<typeof startBridge>[0]) {
     args: ["notes.md"],
     env: cliEnv,
   });
-  const says = (pattern: RegExp) =>
-    nvim.waitFor(async () => pattern.test(await nvim.messages()), `${pattern}`, 30_000);
+  const says = (pattern: RegExp) => nvim.says(pattern, 30_000);
   /** Runs one prompt without a screen. In this mode, the CLI waits for its MCP servers before it calls the model. */
   async function ask(prompt: string): Promise<string> {
     const [file = "", ...args] = withEnv(
@@ -117,10 +116,6 @@ t.test("a link of the extension to a missing folder is replaced", async (t) => {
     `The extension in Gemini CLI is a link to ${gone}, which does not exist`,
   );
   await nvim.command("GeminiExtension remove");
-  await nvim.waitFor(
-    async () => /The extension was removed from Gemini CLI\./.test(await nvim.messages()),
-    "the message",
-    30_000,
-  );
+  await nvim.says(/The extension was removed from Gemini CLI\./, 30_000);
   t.notOk(existsSync(join(nvim.dirs.home, folder)));
 });

@@ -54,7 +54,7 @@ t.test(":GeminiStart offers to build", async (t) => {
   await nvim.type(":GeminiStart\r");
   await shows(nvim, QUESTION);
   await nvim.type("1\r");
-  await nvim.waitFor(isRunning, "the bridge to run", 20_000);
+  await nvim.bridgeIs("running", 20_000);
   await shows(nvim, /^gemini-bridge: The bridge is running on port \d+/m);
 });
 
@@ -82,7 +82,7 @@ t.test("the question about the build uses the user's own vim.ui.select", async (
     "vim.ui.select = function(items, opts, answer) asked = { items, opts.prompt, opts.kind } answer(items[1], 1) end",
   );
   await nvim.type(":GeminiStart\r");
-  await nvim.waitFor(isRunning, "the bridge to run", 20_000);
+  await nvim.bridgeIs("running", 20_000);
   t.same(await nvim.lua("return asked"), [
     ["Build and continue", "Not now"],
     "gemini-bridge is not built yet. Build it now?",
@@ -152,8 +152,7 @@ t.test("after an update, restarting the running bridge is offered only once", as
   build();
   const init = `${useCopy(copy)} require('gemini-bridge').setup({ terminal = { cmd = { '${CLI}' }, size = 40 } })`;
   const nvim = await startNvim(t, { tui: { columns: 80, lines: 24 }, init });
-  await nvim.command("GeminiStart");
-  await nvim.waitFor(isRunning, "the bridge to run", 20_000);
+  await nvim.startBridge(20_000);
   const host = "return require('gemini-bridge').status().pid";
   const before = await nvim.lua(host);
   const update = () => {

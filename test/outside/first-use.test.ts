@@ -1,6 +1,7 @@
 import { appendFileSync, mkdirSync, rmSync, symlinkSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { RunningBridge } from "../support/bridge.ts";
 import { root, startNvim } from "../support/nvim.ts";
 import { copyPlugin, useCopy } from "../support/plugin.ts";
 import { makeDirectory } from "../support/sandbox.ts";
@@ -11,21 +12,16 @@ t.test("the bridge runs after the first use, and after an update without a build
   // As in a developer's clone, the packages exist and only the bundle is missing.
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
   const nvim = await startNvim(t, { init: useCopy(copy) });
-  const isRunning = "require('gemini-bridge').status().state == 'running'";
 
   await nvim.input(":GeminiStart<CR>");
-  await nvim.waitFor(
-    async () => /The bridge did not start: it is not built yet; run :GeminiBuild/.test(await nvim.messages()),
-    "what is missing to be said",
-  );
+  await nvim.says(/The bridge did not start: it is not built yet; run :GeminiBuild/);
   t.equal(await nvim.lua("return require('gemini-bridge').status().state"), "stopped");
 
   await nvim.command("GeminiBuild");
-  await nvim.waitFor(isRunning, "the start that was wanted", 20_000);
+  await nvim.bridgeIs("running", 20_000);
   t.match(await nvim.messages(), /Build step 1 of 1: bundling\ngemini-bridge: The build is complete/);
 
-  await nvim.command("GeminiStop");
-  await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the bridge to stop");
+  await nvim.stopBridge();
   const source = join(copy, "src/base/log.ts");
   const later = Date.now() / 1000 + 10;
   utimesSync(source, later, later);
@@ -38,16 +34,11 @@ t.test("the bridge runs after the first use, and after an update without a build
   utimesSync(source, later + 10, later + 10);
   await nvim.command("messages clear");
   await nvim.input(":GeminiStart<CR>");
-  await nvim.waitFor(
-    async () => /it was updated but not rebuilt; run :GeminiBuild/.test(await nvim.messages()),
-    "what is wrong to be said",
-  );
+  await nvim.says(/it was updated but not rebuilt; run :GeminiBuild/);
   await nvim.command("GeminiBuild");
-  await nvim.waitFor(isRunning, "the updated bridge to run", 20_000);
+  await nvim.bridgeIs("running", 20_000);
 
-  const pid = await nvim.lua("return require('gemini-bridge').status().pid");
-  await nvim.command("GeminiBuild");
-  await nvim.waitFor(`${isRunning} and require('gemini-bridge').status().pid ~= ${pid}`, "a restart", 20_000);
+  await new RunningBridge(t, nvim).replaceHost(() => nvim.command("GeminiBuild"));
   rmSync(join(copy, "node_modules"));
 });
 
@@ -65,6 +56,6 @@ t.test("a Node that is not on PATH can build and run the bridge", async (t) => {
   });
   await nvim.input(":GeminiStart<CR>");
   await nvim.command("GeminiBuild");
-  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 20_000);
+  await nvim.bridgeIs("running", 20_000);
   rmSync(join(copy, "node_modules"));
 });

@@ -36,10 +36,6 @@ t.test("the plugin manager builds the sources after the installation", async (t:
   execFileSync("git", ["clone", "--quiet", url, folder]);
   await nvim.command("packloadall!");
   await nvim.command("GeminiBuild");
-  await nvim.waitFor(
-    "vim.fn.execute('messages'):find('gemini-bridge: The build is complete', 1, true)",
-    "the build",
-    PATIENCE,
-  );
+  await nvim.says("gemini-bridge: The build is complete", PATIENCE);
   await reachesRunning(t, nvim, /site\/pack\/plugins\/start\/gemini-bridge\.nvim/);
 });

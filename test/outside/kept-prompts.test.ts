@@ -110,7 +110,7 @@ t.test("prompts wait while the CLI asks", async (t) => {
     await nvim.input(":GeminiSend! --text precious<CR>");
     await waitForReason(nvim, /question/);
     await nvim.command(`bwipeout! ${cli.place.buf}`);
-    await nvim.waitFor(async () => /gemini has ended/.test(await nvim.messages()), "the message");
+    await nvim.says(/gemini has ended/);
     await nvim.input(":GeminiPrompt!<CR>1<CR>");
     t.same(await nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"), ["precious"]);
   });

@@ -4,12 +4,11 @@ import { startBridge } from "../support/bridge.ts";
 import { ask, sendRaw } from "../support/server.ts";
 
 t.test("the log contains events, but no tokens and no texts of the user", async (t) => {
-  const bridge = await startBridge(t, {
+  const { bridge, nvim } = await startBridge(t, {
     init: "require('gemini-bridge').setup({ log = { level = 'debug' } })",
     files: { "a.txt": "secret in the file\n" },
     args: ["a.txt"],
   });
-  const { nvim } = bridge;
   const { port, content, path } = bridge.file();
   const client = await bridge.client("a client");
   await client.waitForNotification("ide/contextUpdate");
@@ -28,11 +27,8 @@ t.test("the log contains events, but no tokens and no texts of the user", async 
   t.equal((await ask(port, { headers: known, body: '{"secret": "in the body"}' })).status, 400);
   await sendRaw(port, "secret nonsense\r\n\r\n");
   await client.openDiff("relative", "secret in the proposal");
-  const host = await bridge.host();
-  process.kill(host, "SIGKILL");
-  await bridge.nextHost(host);
-  await nvim.command("GeminiStop");
-  await bridge.is("stopped");
+  await bridge.replaceHost();
+  await nvim.stopBridge();
 
   const log = readFileSync(
     String(await nvim.lua("return require('gemini-bridge.host.boot').log_file()")),

@@ -1,5 +1,6 @@
 /** Tests the real opencode with a scripted model. OPENCODE contains the path of the program. */
 import t, { type Test } from "tap";
+import { RunningBridge } from "../support/bridge.ts";
 import { geminiIn } from "../support/gemini.ts";
 import { startWithOpencode } from "../support/opencode.ts";
 import { readLocks } from "../support/socket-client.ts";
@@ -29,11 +30,6 @@ t.test("opencode connects without a question, sees the active file, and calls to
   t.match(model.promptText(), /The user opened the file .*a\.txt/);
   t.match(model.promptText(), /three\\nunsaved/);
 
-  const host = Number(await nvim.lua("return require('gemini-bridge').status().pid"));
-  process.kill(host, "SIGKILL");
-  await nvim.waitFor(
-    `require('gemini-bridge').status().pid ~= ${host} and #require('gemini-bridge').status().clients == 1`,
-    "its return",
-    30_000,
-  );
+  await new RunningBridge(t, nvim).replaceHost();
+  await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "its return", 30_000);
 });

@@ -5,7 +5,7 @@
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import t, { type Test } from "tap";
-import { type RunningBridge, startBridge } from "../support/bridge.ts";
+import { type RunningBridge, startBridge, startConnected } from "../support/bridge.ts";
 import type { Discovery } from "../support/client.ts";
 import { openStream } from "../support/event-stream.ts";
 import { runHook } from "../support/hook.ts";
@@ -17,8 +17,7 @@ let moment = 0;
 t.test(
   "earlier hooks and clients find the bridge after a restart, and after a stop and a start",
   async (t) => {
-    const bridge = await startBridge(t, { files: { "1.txt": "one\n", "2.txt": "one\n" } });
-    const { nvim } = bridge;
+    const { bridge, nvim } = await startBridge(t, { files: { "1.txt": "one\n", "2.txt": "one\n" } });
     const { port, content } = bridge.file();
     const tokens = "return require('gemini-bridge.bridge.status').get().tokens";
     const allTokens = await nvim.lua(tokens);
@@ -47,7 +46,7 @@ t.test(
       const host = await bridge.host();
       for (const command of commands) {
         await nvim.command(command);
-        if (command === "GeminiStop") await bridge.is("stopped");
+        if (command === "GeminiStop") await nvim.bridgeIs("stopped");
       }
       await bridge.nextHost(host);
       t.match(bridge.file(), { port, content: { authToken: content.authToken } }, `${commands}`);
@@ -73,7 +72,7 @@ async function restart(bridge: RunningBridge): Promise<void> {
 }
 
 t.test("a restart ends event streams without an error, and the sessions continue", async (t) => {
-  const bridge = await startBridge(t);
+  const { bridge } = await startBridge(t);
   const { port, content } = bridge.file();
   const headers = { authorization: `Bearer ${content.authToken}` };
   const session = await initialize(port, headers);
@@ -96,9 +95,7 @@ t.test("a restart ends event streams without an error, and the sessions continue
 });
 
 t.test("a client counts as interrupted only if it has noticed the restart", async (t) => {
-  const bridge = await startBridge(t);
-  const { nvim } = bridge;
-  const client = await bridge.client();
+  const { bridge, nvim, client } = await startConnected(t);
   const isInterrupted = async () => {
     await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the client", 10_000);
     return nvim.lua("return require('gemini-bridge').status().clients[1].interrupted");
@@ -144,7 +141,7 @@ async function hasNewAddress(t: Test, bridge: RunningBridge, { port, content }: 
 }
 
 t.test("after a crash, the bridge gets new tokens if another program has taken its port", async (t) => {
-  const bridge = await startBridge(t);
+  const { bridge } = await startBridge(t);
   const before = bridge.file();
   const host = await bridge.host();
   const take = startThief(t);
@@ -155,18 +152,16 @@ t.test("after a crash, the bridge gets new tokens if another program has taken i
 });
 
 t.test("after a stop, the bridge gets new tokens if another program has taken its port", async (t) => {
-  const bridge = await startBridge(t);
+  const { bridge } = await startBridge(t);
   const before = bridge.file();
-  await bridge.nvim.command("GeminiStop");
-  await bridge.is("stopped");
+  await bridge.nvim.stopBridge();
   await startThief(t)(before.port);
-  await bridge.nvim.command("GeminiStart");
-  await bridge.is("running");
+  await bridge.nvim.startBridge();
   await hasNewAddress(t, bridge, before);
 
   const next = bridge.file();
   await bridge.nvim.command("GeminiRestart");
-  await bridge.is("running");
+  await bridge.nvim.bridgeIs("running");
   t.match(
     bridge.file(),
     { port: next.port, content: { authToken: next.content.authToken } },

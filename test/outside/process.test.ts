@@ -19,7 +19,7 @@ async function search(nvim: Nvim, name: string, prefix = ""): Promise<z.infer<ty
 async function startBridge(t: Test): Promise<Nvim> {
   const nvim = await startNvim(t, { tui: true });
   await nvim.type(":GeminiStart\r");
-  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
+  await nvim.bridgeIs("running");
   await nvim.type(":terminal\ri");
   await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "terminal mode");
   return nvim;

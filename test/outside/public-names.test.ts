@@ -21,8 +21,7 @@ const tags = (pattern: RegExp) => found(help, new RegExp(`(?<=^|\\s)\\*${pattern
 t.test("public names and the help agree", async (t) => {
   const nvim = await startNvim(t, { files: { "a.txt": "one\n" } });
   const bridge = new RunningBridge(t, nvim);
-  await nvim.command("GeminiStart");
-  await bridge.is("running", 20_000);
+  await nvim.startBridge(20_000);
   const client = await bridge.client();
   await client.openDiff(nvim.path("a.txt"), "two\n");
   await nvim.command("GeminiReview");

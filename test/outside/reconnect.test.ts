@@ -1,8 +1,8 @@
 /** Tests that a CLI in Neovim's terminal is reconnected after a crash or restart of the bridge. */
 import { setTimeout } from "node:timers/promises";
 import t, { type Test } from "tap";
+import { RunningBridge } from "../support/bridge.ts";
 import { geminiIn, startWithGemini } from "../support/gemini.ts";
-import type { Nvim } from "../support/nvim.ts";
 
 /** Lua expression for the connected clients whose CLI does not show "Disconnected". */
 const CLIENTS = `vim.tbl_filter(function(client)
@@ -21,35 +21,23 @@ async function start(t: Test, init = "") {
     "the CLI to say so",
     15_000,
   );
-  return { nvim, gemini };
+  return { bridge: new RunningBridge(t, nvim), nvim, gemini };
 }
-
-/** Replaces the host, and waits for the new host. */
-async function replaceHost(nvim: Nvim, replace: (pid: number) => unknown): Promise<void> {
-  const before = Number(await nvim.lua("return require('gemini-bridge').status().pid"));
-  await replace(before);
-  await nvim.waitFor(
-    `require('gemini-bridge').status().state == 'running' and require('gemini-bridge').status().pid ~= ${before}`,
-    "the next host",
-    15_000,
-  );
-}
-const kill = (pid: number) => process.kill(pid, "SIGKILL");
 
 t.test("a CLI in Neovim's terminal is reconnected after crashes and restarts of the bridge", async (t) => {
-  const { nvim, gemini } = await start(t);
-  for (const replace of [kill, () => nvim.command("GeminiRestart"), kill]) {
-    await replaceHost(nvim, replace);
+  const { bridge, nvim, gemini } = await start(t);
+  for (const end of [undefined, () => nvim.command("GeminiRestart"), undefined]) {
+    await bridge.replaceHost(end);
     await nvim.waitFor(`#${CLIENTS} == 1`, "a new session", 40_000);
     t.match(await gemini.slash("/ide status"), /Connected to Neovim/);
   }
 });
 
 t.test("/ide enable is not typed while the CLI's prompt contains text", async (t) => {
-  const { nvim, gemini } = await start(t);
+  const { bridge, nvim, gemini } = await start(t);
   await gemini.press("half a tho");
   await gemini.waitForScreen(/half a tho/);
-  await replaceHost(nvim, kill);
+  await bridge.replaceHost();
   await nvim.waitFor(
     "require('gemini-bridge').statusline():find('/ide enable', 1, true)",
     "the status line",
@@ -63,16 +51,12 @@ t.test("/ide enable is not typed while the CLI's prompt contains text", async (t
 });
 
 t.test("with terminal.reconnect = false, a message tells the user how to reconnect a CLI", async (t) => {
-  const { nvim, gemini } = await start(
+  const { bridge, nvim, gemini } = await start(
     t,
     "require('gemini-bridge').setup({ terminal = { reconnect = false } })",
   );
-  await replaceHost(nvim, kill);
-  await nvim.waitFor(
-    async () => /To reconnect a CLI that shows/.test(await nvim.messages()),
-    "the notice",
-    15_000,
-  );
+  await bridge.replaceHost();
+  await nvim.says(/To reconnect a CLI that shows/, 15_000);
   // A late failure to find the old host would end the next connection, so this waits until the CLI has found the new
   // host.
   await nvim.waitFor(

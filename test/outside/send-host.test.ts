@@ -15,11 +15,7 @@ const past = (nvim: Nvim): { text: string }[] =>
 /** Sends prompts to a CLI that prints nothing. */
 async function wait(nvim: Nvim, ...texts: string[]): Promise<void> {
   for (const text of texts) await nvim.input(`:GeminiSend! --text ${text}<CR>`);
-  await nvim.waitFor(
-    async () => /The prompt waits until gemini is ready for input/.test(await nvim.messages()),
-    "the prompt to wait",
-    10_000,
-  );
+  await nvim.says(/The prompt waits until gemini is ready for input/);
 }
 
 async function areKept(t: Test, nvim: Nvim, why: RegExp): Promise<void> {

@@ -17,8 +17,7 @@ t.test("prompts reach a CLI in another pane of the same tmux server", async (t) 
     init: "require('gemini-bridge').setup({ terminal = { cmd = { 'my-cli' } } })",
   });
   const tmux = await startTmux(t, nvim, nvim.dirs.workspace);
-  await nvim.command("GeminiStart");
-  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge", 10_000);
+  await nvim.startBridge();
   await nvim.command("edit a.txt");
 
   const openPane = async (directory: string, ...how: string[]) => {

@@ -8,10 +8,9 @@ import { waitFor } from "../support/wait.ts";
 
 /** Starts the bridge. Checks that the start fails and leaves nothing behind. */
 async function refuses(t: Test, nvim: Nvim, message: RegExp): Promise<void> {
-  const bridge = new RunningBridge(t, nvim);
   await nvim.command("GeminiStart");
-  await nvim.waitFor(async () => /did not start/.test(await nvim.messages()), "the message", 15_000);
-  await bridge.is("stopped");
+  await nvim.says(/did not start/, 15_000);
+  await nvim.bridgeIs("stopped");
   const messages = await nvim.messages();
   t.match(messages, message);
   t.equal(messages.match(/did not start/g)?.length, 1, "said once");
@@ -106,29 +105,21 @@ t.test("a start succeeds in unusual environments", async (t) => {
       const found = lstatSync(path, { throwIfNoEntry: false });
       return found && found.uid !== process.getuid?.();
     });
-    if (foreign !== undefined)
-      return nvim.waitFor(
-        async () => (await nvim.messages()).includes(`${foreign} belongs to another user; set TMPDIR`),
-        "the refusal to use the folder of another user",
-      );
-    await bridge.is("running");
+    if (foreign !== undefined) return nvim.says(`${foreign} belongs to another user; set TMPDIR`);
+    await nvim.bridgeIs("running");
     const { discovery_file } = await bridge.status();
     t.match(discovery_file, /^\/tmp\/gemini\/ide\//);
-    await nvim.command("GeminiStop");
-    await bridge.is("stopped");
+    await nvim.stopBridge();
   });
   await t.test("a start succeeds in a deleted directory", async (t) => {
     const nvim = await startNvim(t);
     await nvim.lua("local d = vim.fn.tempname() vim.fn.mkdir(d) vim.cmd.cd(d) vim.fn.delete(d, 'd')");
-    const bridge = new RunningBridge(t, nvim);
-    await nvim.command("GeminiStart");
-    await bridge.is("running");
+    await nvim.startBridge();
   });
   await t.test("a start succeeds with few file descriptors", async (t) => {
     const nvim = await startNvim(t, behind("ulimit -n 64"));
     const bridge = new RunningBridge(t, nvim);
-    await nvim.command("GeminiStart");
-    await bridge.is("running");
+    await nvim.startBridge();
     const host = await bridge.host();
     const sockets = await import("node:net").then(({ connect }) =>
       Array.from({ length: 200 }, () => connect(bridge.file().port, "127.0.0.1").on("error", () => {})),

@@ -4,7 +4,6 @@
  */
 import { existsSync } from "node:fs";
 import t, { type Test } from "tap";
-import { RunningBridge } from "../support/bridge.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
 import { isAlive } from "../support/processes.ts";
 import { waitFor } from "../support/wait.ts";
@@ -85,8 +84,7 @@ async function startToClose(t: Test): Promise<Nvim> {
   const nvim = await startNvim({
     teardown: (dispose) => t.teardown(() => Promise.resolve(dispose()).catch(() => {})),
   });
-  await nvim.command("GeminiStart");
-  await new RunningBridge(t, nvim).is("running");
+  await nvim.startBridge();
   return nvim;
 }
 

@@ -2,7 +2,6 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
 import { RunningBridge } from "../support/bridge.ts";
-import { connectClient, readDiscovery } from "../support/client.ts";
 import { HookedAgent } from "../support/hooked-agent.ts";
 import { type Nvim, root, startNvim } from "../support/nvim.ts";
 import { descendants } from "../support/processes.ts";
@@ -46,12 +45,8 @@ t.test("the host knows which CLI runs in which terminal, also after a crash", as
   t.equal(await statusline(nvim), "Gemini: connected", "one alone has no need of a name");
   await nvim.command("Gemini! name=tests");
   await nvim.waitFor(async () => (await terminalsOf(nvim))[1] === "tests", "the second", 15_000);
-  const [discovery] = readDiscovery(nvim.dirs.tmp);
-  const outside = await connectClient(t, {
-    port: discovery?.port ?? 0,
-    token: discovery?.content.authToken ?? "",
-  });
-  await nvim.waitFor(async () => (await terminalsOf(nvim)).length === 3, "one elsewhere");
+  const bridge = new RunningBridge(t, nvim);
+  const outside = await bridge.client();
   t.same(await terminalsOf(nvim), ["gemini", "streamable-http-client", "tests"]);
   t.equal(await statusline(nvim), "Gemini: connected (gemini, tests, Gemini CLI)");
 
@@ -85,20 +80,13 @@ t.test("the host knows which CLI runs in which terminal, also after a crash", as
     Number(await nvim.lua("return require('gemini-bridge.terminal.terminals').get('tests').pid")),
   );
   for (const cli of family) {
-    const agent = new HookedAgent(new RunningBridge(t, nvim), `session ${cli}`, cli);
+    const agent = new HookedAgent(bridge, `session ${cli}`, cli);
     await agent.write(`by-${cli}.txt`, "new\n");
     await agent.done();
   }
-  await nvim.waitFor(
-    async () => /tests changed 1 file \(\+1 -0\)/.test(await nvim.messages()),
-    "the end of its turn under the terminal's name",
-  );
+  await nvim.says(/tests changed 1 file \(\+1 -0\)/);
 
-  const { pid } = z
-    .object({ pid: z.int() })
-    .parse(await nvim.lua("return require('gemini-bridge').status()"));
-  process.kill(pid, "SIGKILL");
-  await nvim.waitFor(`require('gemini-bridge').status().pid ~= ${pid}`, "the next host", 15_000);
+  await bridge.replaceHost();
   await nvim.waitFor(
     async () => (await terminalsOf(nvim)).filter((name) => /gemini|tests/.test(name)).length === 2,
     "the names of those that came back",

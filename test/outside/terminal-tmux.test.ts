@@ -231,14 +231,10 @@ t.test("outside of tmux, the provider tmux reports the problem", async (t) => {
   const nvim = await startEditor(t);
   await nvim.lua("vim.env.TMUX, vim.env.TMUX_PANE = nil, nil");
   await nvim.command("Gemini");
-  await nvim.waitFor(
-    "vim.fn.execute('messages'):find('needs a Neovim that runs in tmux')",
-    "the message",
-    10_000,
-  );
+  await nvim.says("needs a Neovim that runs in tmux");
   t.same(await terminalNames(nvim), []);
   await enterTmux(nvim, "/no/such/socket", "%0");
   await nvim.command("Gemini");
-  await nvim.waitFor("vim.fn.execute('messages'):find('my.cli was not started: tmux: ')", "the message");
+  await nvim.says("my-cli was not started: tmux: ");
   t.same(await terminalNames(nvim), []);
 });

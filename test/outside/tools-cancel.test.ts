@@ -17,12 +17,11 @@ const RENAME = { path: "main.js", line: 1, symbol: "greet", new_name: "welcome" 
 
 /** Sends calls as plain HTTP requests, so that tests can see the end of each response. */
 async function start(t: Parameters<typeof startBridge>[0], mode = "normal") {
-  const bridge = await startBridge(t, {
+  const { bridge, nvim } = await startBridge(t, {
     files: FILES,
     args: ["spare.js"],
     init: languageServer(mode),
   });
-  const { nvim } = bridge;
   await nvim.command("edit greet.js | edit main.js");
   const client = await connectEditorClient(t, bridge);
   const { port, content } = bridge.file();
@@ -142,10 +141,7 @@ t.test("a cancelled call of a tool closes its review", async (t) => {
   await nvim.waitFor("vim.fn.getline(1) == 'mine' and vim.fn.mode() == 'n'", "the user's edit");
   await cancel(second.id);
   await waitForReviews(bridge, 0);
-  await nvim.waitFor(
-    async () => /Open your edits with :edit gemini:\/\/kept\//.test(await nvim.messages()),
-    "the user's own text to be kept",
-  );
+  await nvim.says(/Open your edits with :edit gemini:\/\/kept\//);
   t.equal(onDisk("greet.js"), FILES["greet.js"]);
 });
 

@@ -13,7 +13,7 @@ const FILES = { "main.js": "greet();\n", "secret.env": "x\n" };
 async function start(t: Parameters<typeof startBridge>[0], mode: string, options = "") {
   const setup = `require('gemini-bridge').setup({ tools = { timeout = 400, ${options} } })`;
   const init = `${setup}\n${languageServer(mode)}`;
-  const bridge = await startBridge(t, { files: FILES, args: ["main.js"], init });
+  const { bridge } = await startBridge(t, { files: FILES, args: ["main.js"], init });
   return { bridge, client: await connectEditorClient(t, bridge) };
 }
 
@@ -165,9 +165,7 @@ t.test("a client that disconnects during a call of a tool leaves nothing behind"
   const next = await connectEditorClient(t, bridge);
   t.match(await next.text("buffers"), "1 file open");
 
-  const host = await bridge.host();
-  process.kill(host, "SIGKILL");
-  await bridge.nextHost(host);
+  await bridge.replaceHost();
   t.match(await next.text("buffers"), "1 file open", "its session goes on after a crash of the host");
 });
 

@@ -33,8 +33,10 @@ async function startProgram(t: Scope, cwd: string, tmp: string, env = {}): Promi
 }
 
 t.test("the stdio program serves any MCP client", async (t) => {
-  const bridge = await startBridge(t, { files: { "a.md": "# A\n", "sub/b.md": "# B\n" }, args: ["a.md"] });
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startBridge(t, {
+    files: { "a.md": "# A\n", "sub/b.md": "# B\n" },
+    args: ["a.md"],
+  });
   const client = await startProgram(t, nvim.path("sub"), nvim.dirs.tmp);
   const { mcp } = client;
 
@@ -54,7 +56,7 @@ t.test("the stdio program serves any MCP client", async (t) => {
     let told = 0;
     mcp.setNotificationHandler(ToolListChangedNotificationSchema, () => void told++);
     await nvim.command("GeminiRestart");
-    await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the restart", 10_000);
+    await nvim.bridgeIs("running");
     t.match(await client.text("buffers"), "1 file open");
     t.ok(told > 0, "the client is told to look again");
   });
@@ -68,9 +70,7 @@ t.test("the stdio program serves any MCP client", async (t) => {
         ({ params }) => void updated.push(params.uri),
       );
       await mcp.subscribeResource({ uri: "nvim://quickfix" });
-      const host = await bridge.host();
-      process.kill(host, "SIGKILL");
-      await bridge.nextHost(host);
+      await bridge.replaceHost();
       await nvim.waitFor(async () => {
         await nvim.command("doautocmd QuickFixCmdPost gemini");
         return updated.includes("nvim://quickfix");
@@ -81,8 +81,7 @@ t.test("the stdio program serves any MCP client", async (t) => {
 
   await t.test("without a running bridge, the stdio program gives advice and lists its tools", async (t) => {
     const before = await mcp.listTools();
-    await nvim.command("GeminiStop");
-    await bridge.is("stopped");
+    await nvim.stopBridge();
     t.match(await client.refusal("buffers"), NONE);
     t.same(await mcp.listTools(), before);
     t.same((await mcp.listPrompts()).prompts.length, 4);
@@ -91,8 +90,7 @@ t.test("the stdio program serves any MCP client", async (t) => {
   });
 
   await t.test("the stdio program does not use an editor of another directory", async (t) => {
-    await nvim.command("GeminiStart");
-    await bridge.is("running");
+    await nvim.startBridge();
     t.match(await client.text("buffers"), "1 file open", "this one is found again");
     const elsewhere = await startProgram(t, temporary(t), nvim.dirs.tmp);
     t.match(await elsewhere.refusal("buffers"), NONE);

@@ -16,12 +16,11 @@ const FILES = {
 const main = FILES["main.ts"];
 
 t.test("typescript-language-server answers the tools", async (t) => {
-  const bridge = await startBridge(t, {
+  const { bridge, nvim } = await startBridge(t, {
     files: FILES,
     args: ["main.ts"],
     init: `require('gemini-bridge').setup({ tools = { timeout = 30000 } })\n${typescriptServer()}`,
   });
-  const { nvim } = bridge;
   const client = await connectEditorClient(t, bridge);
   const { text } = client;
   const onDisk = (name: keyof typeof FILES) => readFileSync(nvim.path(name), "utf8");

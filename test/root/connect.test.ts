@@ -10,7 +10,7 @@ import { type NvimOptions, root } from "../support/nvim.ts";
 /** Below root's own home, where nobody else can write. */
 const below = join(homedir(), ".cache");
 
-async function start(t: Test, options: NvimOptions = {}): Promise<RunningBridge> {
+async function start(t: Test, options: NvimOptions = {}) {
   mkdirSync(below, { recursive: true });
   return startBridge(t, { below, ...options });
 }
@@ -27,13 +27,8 @@ const contentOf = async (bridge: RunningBridge) => {
   return content;
 };
 
-async function stop(bridge: RunningBridge): Promise<void> {
-  await bridge.nvim.command("GeminiStop");
-  await bridge.is("stopped");
-}
-
 t.test("connection settings below a private home apply", async (t) => {
-  const bridge = await start(t);
+  const { bridge } = await start(t);
   t.equal(await obstacle(bridge), null);
   t.same(await contentOf(bridge), { ide: { enabled: true, hasSeenNudge: true } });
   t.match(
@@ -46,16 +41,14 @@ t.test("connection settings below a private home apply", async (t) => {
     /OK IDE mode is on in \S+\/gemini-bridge\/system-defaults/,
   );
 
-  const other = await start(t);
+  const { bridge: other } = await start(t);
   const path = String(await variable(other));
-  await stop(bridge);
+  await bridge.nvim.stopBridge();
   t.equal(await variable(bridge), null);
   t.same(readdirSync(directory(bridge)), []);
   t.ok(existsSync(path), "that of another Neovim stays");
 
-  const host = await other.host();
-  process.kill(host, "SIGKILL");
-  await other.nextHost(host);
+  await other.replaceHost();
   t.equal(readdirSync(directory(other)).length, 1, "that of a killed host goes");
   t.match(await contentOf(other), { ide: { enabled: true } });
   await other.nvim.close();
@@ -66,7 +59,7 @@ t.test("the variable for default settings is not changed if the user has set it"
   const file = "vim.env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH = vim.env.HOME .. '/theirs.json'";
 
   await t.test("the user's settings take precedence over the connection settings", async (t) => {
-    const bridge = await start(t, {
+    const { bridge } = await start(t, {
       files: { "../home/theirs.json": '{ "ide": { "enabled": false }, "ui": { "theme": "GitHub" } }' },
       init: file,
     });
@@ -74,14 +67,14 @@ t.test("the variable for default settings is not changed if the user has set it"
       ide: { enabled: false, hasSeenNudge: true },
       ui: { theme: "GitHub" },
     });
-    await stop(bridge);
+    await bridge.nvim.stopBridge();
     t.equal(await variable(bridge), join(bridge.nvim.dirs.home, "theirs.json"), "and comes back");
   });
 
   await t.test(
     "no file is written if the system's file cannot be read, and the doctor says so",
     async (t) => {
-      const bridge = await start(t, { files: { "../home/theirs.json": "{ no json" }, init: file });
+      const { bridge } = await start(t, { files: { "../home/theirs.json": "{ no json" }, init: file });
       const theirs = join(bridge.nvim.dirs.home, "theirs.json");
       t.equal(await variable(bridge), theirs);
       t.match(await obstacle(bridge), `${theirs}, is not a JSON object`);
@@ -94,24 +87,23 @@ t.test("the variable for default settings is not changed if the user has set it"
 });
 
 t.test("system settings of Qwen Code do not keep Gemini CLI from connecting", async (t) => {
-  const bridge = await start(t, {
+  const { bridge, nvim } = await start(t, {
     files: { "../home/qwen.json": "{ no json", "../home/.qwen/settings.json": "{}" },
     init: "vim.env.QWEN_CODE_SYSTEM_DEFAULTS_PATH = vim.env.HOME .. '/qwen.json'",
   });
   const qwen = "return require('gemini-bridge.bridge.status').get().obstacles.qwen";
-  t.match(await bridge.nvim.lua(qwen), "qwen.json, is not a JSON object");
+  t.match(await nvim.lua(qwen), "qwen.json, is not a JSON object");
   t.equal(await obstacle(bridge), null);
   t.match(await contentOf(bridge), { ide: { enabled: true } });
-  t.notMatch((await examine(bridge.nvim))["A CLI started in"], "does not turn on IDE mode");
+  t.notMatch((await examine(nvim))["A CLI started in"], "does not turn on IDE mode");
 });
 
 t.test("no connection settings are written below a directory that others can write to", async (t) => {
-  const bridge = await start(t);
-  await stop(bridge);
+  const { bridge } = await start(t);
+  await bridge.nvim.stopBridge();
   await bridge.nvim.command("messages clear");
   chmodSync(bridge.nvim.dirs.base, 0o775);
-  await bridge.nvim.command("GeminiStart");
-  await bridge.is("running");
+  await bridge.nvim.startBridge();
   t.equal(await variable(bridge), null, "the variable is left out");
   t.same(readdirSync(directory(bridge)), []);
   t.match(await obstacle(bridge), /is writable by others than root/);

@@ -5,7 +5,7 @@ import t from "tap";
 import { workspacePaths } from "../../src/discovery/workspace.ts";
 import { createFiles } from "../../src/sharing/files.ts";
 import { disk, fileSystem } from "../../src/system/disk.ts";
-import { startBridge } from "../support/bridge.ts";
+import { startBridge, startConnected } from "../support/bridge.ts";
 import { mountNetworkFolder } from "../support/network.ts";
 import { isAlive } from "../support/processes.ts";
 import { makeDirectory } from "../support/sandbox.ts";
@@ -17,8 +17,10 @@ const FUSE = { skip: !existsSync("/dev/fuse") && "this machine has no FUSE" };
 
 t.test("a silent network drive affects only its own files", FUSE, async (t) => {
   const network = await mountNetworkFolder(t, "remote\n");
-  const bridge = await startBridge(t, { files: { "a.txt": "one\n", "b.txt": "two\n" }, args: ["a.txt"] });
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startBridge(t, {
+    files: { "a.txt": "one\n", "b.txt": "two\n" },
+    args: ["a.txt"],
+  });
   await nvim.command(`edit ${network.file}`);
   await nvim.command("edit a.txt");
   const client = await bridge.client();
@@ -58,13 +60,11 @@ t.test("a silent network drive affects only its own files", FUSE, async (t) => {
 
 t.test("a host that waits for a silent network drive can be stopped", FUSE, async (t) => {
   const network = await mountNetworkFolder(t, "remote\n");
-  const bridge = await startBridge(t, { files: { "a.txt": "one\n" }, args: ["a.txt"] });
-  const client = await bridge.client();
+  const { bridge, client } = await startConnected(t, { files: { "a.txt": "one\n" }, args: ["a.txt"] });
   await network.fallSilent();
   t.ok((await client.openDiff(network.file, "two\n")).isError);
   const host = await bridge.host();
-  await bridge.nvim.command("GeminiStop");
-  await bridge.is("stopped");
+  await bridge.nvim.stopBridge();
   await waitFor(() => !isAlive(host), "the host to end", 2_000);
   t.same(bridge.files(), []);
   t.notMatch(await bridge.nvim.messages(), /unexpectedly/);

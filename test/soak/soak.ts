@@ -42,8 +42,7 @@ t.test(
     const names = Array.from({ length: 20 }, (_, i) => `${i}.txt`);
     const lines = Array.from({ length: 200 }, (_, i) => `line ${i}\n`).join("");
     const files = Object.fromEntries(names.map((name) => [name, lines]));
-    const bridge = await startBridge(t, { files, args: names });
-    const { nvim } = bridge;
+    const { bridge, nvim } = await startBridge(t, { files, args: names });
     await nvim.lua("vim.o.hidden = true");
     const clients = [await bridge.client("first"), await bridge.client("second")];
     const host = await bridge.host();

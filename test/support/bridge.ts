@@ -30,15 +30,6 @@ export class RunningBridge {
     return Status.parse(await this.nvim.lua("return require('gemini-bridge').status()"));
   }
 
-  /** Waits until the bridge has the given state. */
-  async is(state: z.infer<typeof Status>["state"], timeout = 10_000): Promise<void> {
-    await this.nvim.waitFor(
-      `require('gemini-bridge').status().state == '${state}'`,
-      `state ${state}`,
-      timeout,
-    );
-  }
-
   files(): Discovery[] {
     return readDiscovery(this.nvim.dirs.tmp);
   }
@@ -92,6 +83,19 @@ export class RunningBridge {
     return host;
   }
 
+  /**
+   * Ends the host, and waits until the next host runs.
+   * @param end Default: kills the host
+   * @returns the process id of the next host
+   */
+  async replaceHost(
+    end: (host: number) => unknown = (host) => process.kill(host, "SIGKILL"),
+  ): Promise<number> {
+    const host = await this.host();
+    await end(host);
+    return this.nextHost(host);
+  }
+
   /** Waits until a host other than `before` runs. */
   async nextHost(before: number): Promise<number> {
     await this.nvim.waitFor(
@@ -107,9 +111,14 @@ export class RunningBridge {
 }
 
 /** Starts a Neovim, and starts the bridge in it. */
-export async function startBridge(t: Test, options: NvimOptions = {}): Promise<RunningBridge> {
-  const bridge = new RunningBridge(t, await startNvim(t, options));
-  await bridge.nvim.command("GeminiStart");
-  await bridge.is("running");
-  return bridge;
+export async function startBridge(t: Test, options: NvimOptions = {}) {
+  const nvim = await startNvim(t, options);
+  await nvim.startBridge();
+  return { bridge: new RunningBridge(t, nvim), nvim };
+}
+
+/** Starts a Neovim with a running bridge and one connected client. */
+export async function startConnected(t: Test, options: NvimOptions = {}) {
+  const { bridge, nvim } = await startBridge(t, options);
+  return { bridge, nvim, client: await bridge.client() };
 }

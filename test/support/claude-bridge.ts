@@ -1,9 +1,9 @@
 /** Starts a Neovim with a running bridge. The home directory contains Claude Code's folder. */
 import type { Test } from "tap";
-import { type RunningBridge, startBridge } from "./bridge.ts";
+import { startBridge } from "./bridge.ts";
 import type { NvimOptions } from "./nvim.ts";
 
-export function startClaudeBridge(t: Test, options: NvimOptions = {}): Promise<RunningBridge> {
+export function startClaudeBridge(t: Test, options: NvimOptions = {}) {
   return startBridge(t, {
     ...options,
     files: { "a.txt": "one\ntwo\nthree\n", "../home/.claude/keep": "", ...options.files },

@@ -28,12 +28,6 @@ export async function startWithClis(
   return nvim;
 }
 
-/** Starts the bridge and waits until it runs. */
-export async function running(nvim: Nvim): Promise<void> {
-  await nvim.command("GeminiStart");
-  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
-}
-
 /** A value of the option `clis`: a CLI derived from Qwen Code. */
 export const OLA =
   'ola = { like = "qwen", directory = "~/.ola/ide", env = "OLA_CODE_IDE_", cmd = { "ola" } }';

@@ -34,7 +34,7 @@ export async function startCompat(t: Test, options: NvimOptions = {}): Promise<N
     args: [FILE],
   });
   await nvim.type(":GeminiStart\r");
-  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
+  await nvim.bridgeIs("running");
   await nvim.type(":botright split | terminal\ri");
   await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "terminal mode");
   return nvim;

@@ -92,18 +92,14 @@ const UNTIL_TERMINAL_RUNS = `
   end })`;
 
 /** Starts a Neovim and attaches the test as the host. Default: a CLI counts as connected. */
-export async function startContext(
-  t: Scope,
-  options: NvimOptions & { connected?: boolean } = {},
-): Promise<ContextHost> {
-  const host = new ContextHost(
-    await startNvim(t, { ...options, init: `${UNTIL_TERMINAL_RUNS}\n${options.init ?? ""}` }),
-  );
+export async function startContext(t: Scope, options: NvimOptions & { connected?: boolean } = {}) {
+  const nvim = await startNvim(t, { ...options, init: `${UNTIL_TERMINAL_RUNS}\n${options.init ?? ""}` });
+  const host = new ContextHost(nvim);
   t.teardown(() => host.context.close());
   await host.attach();
   if (options.connected ?? true) {
     await host.subscribe();
     await waitFor(() => host.snapshots.some(({ value }) => !value.more), "the first snapshot");
   }
-  return host;
+  return { host, nvim };
 }

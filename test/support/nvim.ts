@@ -193,6 +193,23 @@ export class Nvim {
   }
 
   /**
+   * Waits until `:messages` contains a text or matches a pattern. Shows all messages on failure.
+   * @returns the text of `:messages`
+   * @param timeout milliseconds
+   */
+  async says(wanted: string | RegExp, timeout = 10_000): Promise<string> {
+    let text = "";
+    const isSaid = async () => {
+      text = await this.messages();
+      return typeof wanted === "string" ? text.includes(wanted) : wanted.test(text);
+    };
+    await waitFor(isSaid, `${wanted}`, timeout).catch((error: unknown) => {
+      throw new Error(`${wanted} in:\n${text}`, { cause: error });
+    });
+    return text;
+  }
+
+  /**
    * Polls a Lua expression or a function until the value is truthy.
    * @returns the value
    * @param timeout milliseconds
@@ -200,6 +217,26 @@ export class Nvim {
   waitFor(condition: string | (() => unknown), what: string, timeout = 5000): Promise<unknown> {
     const check = typeof condition === "string" ? () => this.lua(`return ${condition}`) : condition;
     return waitFor(check, what, timeout);
+  }
+
+  /**
+   * Waits until the bridge has the given state.
+   * @param timeout milliseconds
+   */
+  async bridgeIs(state: "running" | "stopped", timeout = 10_000): Promise<void> {
+    await this.waitFor(`require('gemini-bridge').status().state == '${state}'`, `state ${state}`, timeout);
+  }
+
+  /** Starts the bridge, and waits until it runs. */
+  async startBridge(timeout?: number): Promise<void> {
+    await this.command("GeminiStart");
+    await this.bridgeIs("running", timeout);
+  }
+
+  /** Stops the bridge, and waits until it is stopped. */
+  async stopBridge(timeout?: number): Promise<void> {
+    await this.command("GeminiStop");
+    await this.bridgeIs("stopped", timeout);
   }
 
   /** Returns the visible lines of the terminal UI. */

@@ -1,11 +1,30 @@
-import { readFileSync } from "node:fs";
+/** Starts a Neovim with unreviewed changes, and reads their list, their signs and the review page. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
 import type { Test } from "tap";
 import { z } from "zod";
 import { startBridge } from "./bridge.ts";
 import { HookedAgent } from "./hooked-agent.ts";
 import type { NvimOptions } from "./nvim.ts";
+import { becomes } from "./wait.ts";
 
 const Lines = z.array(z.string());
+
+/** Lua encodes an empty table as an object. */
+const list = <T extends z.ZodType>(item: T) =>
+  z.preprocess((items) => (Array.isArray(items) ? items : []), z.array(item));
+
+const Changes = list(
+  z.object({
+    path: z.string(),
+    status: z.string(),
+    added: z.int(),
+    removed: z.int(),
+    hunks: z.int(),
+    ranges: list(z.object({ first: z.int(), last: z.int(), conflict: z.boolean() })),
+    cli: z.string(),
+  }),
+);
 
 /**
  * Lua that returns the buffers in the current tab page from left to right: name and cursor line. The name of the page's
@@ -18,45 +37,69 @@ const WINDOWS = `return vim.tbl_map(function(win)
   return ('%s%s:%d'):format(focus, name, vim.api.nvim_win_get_cursor(win)[1])
 end, vim.api.nvim_tabpage_list_wins(0))`;
 
-/** Starts a Neovim with an agent that writes files without asking. Opens the review page. */
+/** Lua that returns the marks of a buffer: first and last line, and the sign. */
+const SIGNS = `
+local signs = {}
+for name, namespace in pairs(vim.api.nvim_get_namespaces()) do
+  if vim.startswith(name, 'gemini-bridge.changes') then
+    for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, { details = true })) do
+      if mark[4].sign_text then
+        table.insert(signs, ('%d-%d %s'):format(mark[2] + 1, mark[4].end_row + 1, vim.trim(mark[4].sign_text)))
+      end
+    end
+  end
+end
+return table.concat(signs, ', ')`;
+
+/** Starts a Neovim with an agent that writes files without asking. */
 export async function startPage(t: Test, options: NvimOptions) {
-  const bridge = await startBridge(t, options);
-  const { nvim } = bridge;
+  const { bridge, nvim } = await startBridge(t, options);
+  const changes = async () => Changes.parse(await nvim.lua("return require('gemini-bridge').changes()"));
+  const nameOf = (path: string) => relative(nvim.dirs.workspace, path);
   const windows = async () =>
     Lines.parse(await nvim.lua(WINDOWS)).map((line) => line.replace(/ \d\d:\d\d:\d\d \(\d+\)/, " HH:MM:SS"));
-  const page = {
+  /** Returns the lines of the tree, without the blanks between columns. */
+  const tree = async () =>
+    Lines.parse(
+      await nvim.lua(`local buf = vim.fn.bufnr('^gemini-page://changes$')
+        return buf > 0 and vim.api.nvim_buf_get_lines(buf, 0, -1, true) or { '' }`),
+    ).map((line) => line.replace(/(?<=\S) +/g, " "));
+  return {
     bridge,
     nvim,
     agent: new HookedAgent(bridge),
     read: (name: string) => readFileSync(nvim.path(name), "utf8"),
-    windows,
-    /** Returns the lines of the tree, without the blanks between columns. */
-    tree: async () =>
-      Lines.parse(
-        await nvim.lua(`local buf = vim.fn.bufnr('^gemini-page://changes$')
-          return buf > 0 and vim.api.nvim_buf_get_lines(buf, 0, -1, true) or { '' }`),
-      ).map((line) => line.replace(/(?<=\S) +/g, " ")),
+    /** Returns the lines of the current buffer, separated by blanks. */
+    lines: () => nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), ' ')"),
+    changes,
     /** Waits until the given number of files have undecided changes. */
     changed: (count: number) =>
       nvim.waitFor(`#require('gemini-bridge').changes() == ${count}`, `${count} changed files`, 20_000),
+    /** Returns name and status of the changed files, sorted. */
+    states: async () => (await changes()).map(({ path, status }) => `${nameOf(path)} ${status}`).sort(),
+    /** Waits until exactly the given changes are listed: name, status, added lines, removed lines, number of hunks. */
+    lists(t: Test, ...wanted: string[]) {
+      const listed = async () =>
+        (await changes()).map(
+          ({ path, status, added, removed, hunks }) =>
+            `${nameOf(path)} ${status} +${added} -${removed} ${hunks}`,
+        );
+      return becomes(t, listed, wanted);
+    },
+    /** Waits until the current buffer has exactly the given marks. */
+    signs: (t: Test, wanted: string, what?: string) => becomes(t, () => nvim.lua(SIGNS), wanted, what),
+    /** Returns the stored state of the changes. */
+    journal(): string {
+      const state = join(nvim.dirs.state, "nvim/gemini-bridge/changes");
+      const names = readdirSync(state, { recursive: true, encoding: "utf8" });
+      const journals = names.filter((name) => name.endsWith(".jsonl"));
+      return journals.map((name) => readFileSync(join(state, name), "utf8")).join("\n");
+    },
+    windows,
+    tree,
     /** Waits until the tree shows the given lines. */
-    async shows(t: Test, ...wanted: string[]) {
-      const isShown = async () => JSON.stringify(await page.tree()) === JSON.stringify(wanted);
-      await nvim.waitFor(isShown, "the tree").catch(() => {});
-      t.same(await page.tree(), wanted);
-    },
+    shows: (t: Test, ...wanted: string[]) => becomes(t, tree, wanted, "the tree"),
     /** Waits until the tab page has the given windows. */
-    async is(t: Test, ...wanted: string[]) {
-      const isThere = async () => JSON.stringify(await windows()) === JSON.stringify(wanted);
-      await nvim.waitFor(isThere, "the windows").catch(() => {});
-      t.same(await windows(), wanted);
-    },
-    says: (sentence: RegExp) =>
-      nvim
-        .waitFor(async () => sentence.test(await nvim.messages()), `${sentence}`)
-        .catch(async (error) => {
-          throw new Error(`${sentence} in:\n${await nvim.messages()}`, { cause: error });
-        }),
+    is: (t: Test, ...wanted: string[]) => becomes(t, windows, wanted, "the windows"),
   };
-  return page;
 }

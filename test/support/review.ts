@@ -55,19 +55,13 @@ export class Reviewer {
   readonly #texts = new Map<string, string>();
   #lastId = 0;
 
-  private constructor(readonly nvim: Nvim) {
+  constructor(readonly nvim: Nvim) {
     nvim.nvim.on("notification", (method: string, args: unknown[]) => {
       if (method !== EVENT_METHOD) return;
       const name = z.string().parse(args[0]);
       if (name === "diff_accepted") this.received.push({ name, payload: this.#accepted(args[1]) });
       if (name === "diff_rejected") this.received.push({ name, payload: events[name].parse(args[1]) });
     });
-  }
-
-  static async start(t: Test, options: NvimOptions = {}): Promise<Reviewer> {
-    const reviewer = new Reviewer(await startNvim(t, options));
-    await reviewer.call("attach", { channel: await reviewer.nvim.nvim.channelId, pid: process.pid });
-    return reviewer;
   }
 
   /** Calls Lua as the host does. Rejects if Lua answers with an error. */
@@ -136,4 +130,12 @@ export class Reviewer {
   async layout(): Promise<Record<string, unknown>> {
     return z.record(z.string(), z.unknown()).parse(await this.nvim.lua(LAYOUT));
   }
+}
+
+/** Starts a Neovim, and attaches the test as the host. */
+export async function startReviewer(t: Test, options: NvimOptions = {}) {
+  const nvim = await startNvim(t, options);
+  const reviewer = new Reviewer(nvim);
+  await reviewer.call("attach", { channel: await nvim.nvim.channelId, pid: process.pid });
+  return { reviewer, nvim };
 }

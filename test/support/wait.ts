@@ -1,5 +1,7 @@
 /** Waits for conditions. */
 import { setTimeout as delay } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import type { Test } from "tap";
 
 /**
  * Polls `fn` until it returns a truthy value. An error of `fn` counts as "not yet". Polls every 10 ms at first, and
@@ -34,4 +36,16 @@ export async function waitFor<T>(
     end.abort();
   }
   throw new Error(`waited ${timeout} ms for ${what}; ${last}`);
+}
+
+/** Waits until `read` returns `wanted`, and asserts the equality. */
+export async function becomes<T>(
+  t: Pick<Test, "strictSame">,
+  read: () => T | Promise<T>,
+  wanted: T,
+  what = String(wanted),
+  timeout?: number,
+): Promise<void> {
+  await waitFor(async () => isDeepStrictEqual(await read(), wanted), what, timeout).catch(() => {});
+  t.strictSame(await read(), wanted, what);
 }

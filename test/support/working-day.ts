@@ -49,7 +49,8 @@ export class WorkingDay {
   }
 
   static async begin(t: Test): Promise<WorkingDay> {
-    const day = new WorkingDay(await startBridge(t, { files: FILES, args: ["notes.txt"], init: INIT }));
+    const { bridge } = await startBridge(t, { files: FILES, args: ["notes.txt"], init: INIT });
+    const day = new WorkingDay(bridge);
     day.#clis.push(await Cli.connect(day.bridge), await Cli.connect(day.bridge));
     day.#globals = await day.#globalOptions();
     return day;
@@ -260,11 +261,9 @@ export class WorkingDay {
 
   async #restart(): Promise<void> {
     await this.#settle();
-    await this.#nvim.command("GeminiStop");
-    await this.bridge.is("stopped");
+    await this.#nvim.stopBridge();
     for (const { client } of this.#clis.splice(0)) await client.close();
-    await this.#nvim.command("GeminiStart");
-    await this.bridge.is("running");
+    await this.#nvim.startBridge();
     this.#clis.push(await Cli.connect(this.bridge), await Cli.connect(this.bridge));
   }
 
