@@ -41,9 +41,10 @@ export const leftOut = [
     modules: ["./config-validator"],
     instead: () => {
       const { defaultInitOptions } = createRequire(import.meta.url)("fastify/lib/config-validator.js");
-      return `const defaults = ${JSON.stringify(defaultInitOptions)};
-        module.exports = (options) => Object.assign(options, { ...defaults, ...options });
-        module.exports.defaultInitOptions = defaults;`;
+      // Copies the default values for each server, because Fastify freezes the options.
+      return `const defaults = () => (${JSON.stringify(defaultInitOptions)});
+        module.exports = (options) => Object.assign(options, { ...defaults(), ...options });
+        module.exports.defaultInitOptions = defaults();`;
     },
   },
   // Addresses of clients behind a proxy. The bridge listens only on loopback addresses and trusts no proxy.
