@@ -126,6 +126,7 @@ async function applyTo(
     await editing.write(path, Buffer.from(before, "base64"), Buffer.from(after, "base64"));
     written = true;
   } finally {
-    await ask("finish_edit", { path, tick, written });
+    // By now, the file is written or not. An error in Neovim must not hide this result.
+    await ask("finish_edit", { path, tick, written }).catch(() => undefined);
   }
 }

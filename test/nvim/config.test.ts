@@ -54,6 +54,12 @@ t.test("options of setup() are checked", async (t) => {
     t.same([await get("diff.keys.accept"), await get("log.level")], ["ga", "warn"]);
   });
 
+  await t.test("setup() reports invalid options in a message", async (t) => {
+    await nvim.lua('require("gemini-bridge").setup({ hots = "shared", log = { level = "debug" } })');
+    t.match(await nvim.messages(), /unknown option hots, did you mean host\?/);
+    t.equal(await get("log.level"), "debug");
+  });
+
   await t.test("the default options apply without setup()", async (t) => {
     const fresh = await startNvim(t);
     t.equal(await fresh.lua('return require("gemini-bridge.config").get().diff.layout'), "auto");

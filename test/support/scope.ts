@@ -9,6 +9,14 @@ export async function within<T>(run: (scope: Scope) => Promise<T>): Promise<T> {
   try {
     return await run({ teardown: (dispose) => void disposals.push(dispose) });
   } finally {
-    for (const dispose of disposals.reverse()) await dispose();
+    const errors: unknown[] = [];
+    for (const dispose of disposals.reverse()) {
+      try {
+        await dispose();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) console.error("not disposed of:", ...errors);
   }
 }

@@ -164,7 +164,8 @@ local function await(buf, params, is_new, answer)
       return false
     end
     local line, diagnostics = params.line, {}
-    for _, one in ipairs(line and vim.diagnostic.get(buf, { lnum = line - 1 }) or {}) do
+    local needs_diagnostics = line and params.method == "textDocument/codeAction"
+    for _, one in ipairs(needs_diagnostics and vim.diagnostic.get(buf, { lnum = line - 1 }) or {}) do
       diagnostics[#diagnostics + 1] = vim.tbl_get(one, "user_data", "lsp")
     end
     answer({
