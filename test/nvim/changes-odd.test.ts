@@ -119,6 +119,7 @@ t.test(
       },
     });
     await agent.write("a.txt", undefined);
+    await lists(t, "a.txt deleted +0 -1 1"); // now, the host also watches the file
     mkdirSync(nvim.path("a.txt"));
     await lists(t, "a.txt modified +0 -0 0");
     await nvim.command("GeminiUndo a.txt");

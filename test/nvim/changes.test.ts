@@ -186,6 +186,7 @@ t.test("undoing several files reports the result in one message", async (t) => {
   t.equal(read("b.txt"), "1\n");
   await nvim.command("GeminiKeep all");
   await nvim.says(/Kept 1 hunk in a\.txt\./);
+  await agent.done();
   await nvim.waitFor(async () => (await nvim.lua(WATCHED)) === 0, "the end of watching writes");
   await nvim.command("GeminiKeep all");
   await nvim.says(/No unreviewed changes\./);
