@@ -35,7 +35,8 @@ export const leftOut = [
     modules: ["@fastify/ajv-compiler", "@fastify/fast-json-stringify-compiler"],
     instead: "module.exports = () => () => undefined;",
   },
-  // Validation of the server's options, which are constants in src/http/server.ts. Only the default values stay.
+  // Validation of the server's options. They are constants in src/http/server.ts, except the limit for bodies, which
+  // src/contract/boot.ts checks. Only the default values stay.
   {
     library: "/fastify/",
     modules: ["./config-validator"],

@@ -156,10 +156,7 @@ export function createOpenBuffers(): OpenBuffers {
   let active: Active | undefined;
   let sharing = DEFAULT_SHARING;
 
-  /**
-   * Drops the oldest focus times. Waits until there are twice as many as allowed, because sorting after each snapshot
-   * would be slow.
-   */
+  /** Drops the oldest focus times. Waits until there are twice as many as allowed, so that this happens rarely. */
   function forgetOldest(): void {
     if (focused.size < 2 * MAX_FOCUS_TIMES) return;
     focused = new Map([...focused].sort(([, a], [, b]) => b - a).slice(0, MAX_FOCUS_TIMES));

@@ -80,8 +80,8 @@ export const answers = {
   unopened: z.object({ paths: list(z.string()), total: z.number().int(), problems: list(z.string()) }),
   /**
    * `servers`: the servers that support the method. `attached`: number of all servers of the file. `text`: the
-   * requested line. `tick` identifies this version of the file's text. `diagnostics`: those of the requested line, in
-   * the shape of the language server protocol.
+   * requested line. `tick` identifies this version of the file's text. `diagnostics`: for
+   * code actions, those of the requested line, in the shape of the language server protocol; otherwise empty.
    */
   document: z.object({
     servers: list(Server),

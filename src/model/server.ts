@@ -74,6 +74,7 @@ export function createEditorServer({
       limits,
       workspace: openWorkspace(await asking.ask("consent", {}, signal), files),
       editing: editsAs(info, following, signal),
+      log,
       waitsFor,
       ask(question, params) {
         waitsFor("timeout" in params ? "language servers" : "Neovim");

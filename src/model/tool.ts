@@ -1,6 +1,7 @@
 /** CONTRACT 4: defines what a tool for the model consists of. */
 import type { CallToolResult, ToolAnnotations } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
+import type { Log } from "../base/log.ts";
 import type { Boot } from "../contract/neovim.ts";
 import type { Editing } from "./edits-as-agent.ts";
 import type { Ask } from "./neovim-questions.ts";
@@ -12,6 +13,7 @@ export interface CallContext {
   workspace: Workspace;
   limits: Boot["tools"]["limits"];
   editing: Editing;
+  log: Log;
   /** Aborted when the client cancels the call or disconnects. */
   signal: AbortSignal;
   /** Sets the reason for waiting, such as "the user's decision", for progress notifications. */

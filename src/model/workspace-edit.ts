@@ -113,7 +113,7 @@ export async function applyEdits(
 async function applyTo(
   file: FileEdits,
   encoding: string,
-  { ask, editing }: CallContext,
+  { ask, editing, log }: CallContext,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const { path } = file;
@@ -127,6 +127,8 @@ async function applyTo(
     written = true;
   } finally {
     // By now, the file is written or not. An error in Neovim must not hide this result.
-    await ask("finish_edit", { path, tick, written }).catch(() => undefined);
+    await ask("finish_edit", { path, tick, written }).catch((error: unknown) =>
+      log.warn(`the edit of ${path} was not completed in Neovim:`, error),
+    );
   }
 }
