@@ -78,7 +78,8 @@ export function createDestinations(options: DestinationsOptions): Destinations {
     const own = name === undefined ? undefined : terminals.get(name);
     const usual = { cmd: [places.program] };
     const served = clis.map((cli) => ({ cmd: cli.cmd, package: packageOf(cli.name) }));
-    const place = await findOutside(own ? [own] : [usual, ...served], places);
+    const panes = [...terminals.values()].flatMap(({ pane, isOpen }) => (pane && isOpen ? [pane] : []));
+    const place = await findOutside(own ? [own] : [usual, ...served], places, panes);
     return place && cliIn(place, name);
   }
 
@@ -118,12 +119,14 @@ const PANE = ["pane_pid", "pane_id", "window_id", "session_id", "pane_current_pa
 /**
  * Looks for a CLI in Neovim's terminal buffers, then in the panes of the tmux in which Neovim runs.
  * @param programs the programs of CLIs, the preferred program first
+ * @param taken panes of `:Gemini`, which are left out as in `prompt_places`
  * @returns the buffer that runs the most preferred program. If no buffer runs any of these programs, the nearest pane
  * that runs one of them
  */
 async function findOutside(
   programs: readonly Parameters<typeof processesOf>[1][],
   { buffers, directories }: CallResult<"prompt_places">,
+  taken: readonly string[],
 ): Promise<Place | undefined> {
   const table = await platform.processes();
   const running = programs.map((program) => new Set(processesOf(table, program).map(({ pid }) => pid)));
@@ -159,7 +162,7 @@ async function findOutside(
     }))
     .filter(
       ({ pane, rank, cwd }) =>
-        pane !== own && rank >= 0 && directories.some((directory) => platform.isWithin(directory, cwd)),
+        pane !== own && !taken.includes(pane) && rank >= 0 && directories.some((directory) => platform.isWithin(directory, cwd)),
     )
     .sort((a, b) => a.distance - b.distance || a.rank - b.rank);
   return nearest && { ...nearest, program: programs[nearest.rank]?.cmd[0] };

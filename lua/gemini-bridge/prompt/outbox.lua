@@ -150,13 +150,14 @@ function M.abandon()
   end
 end
 
---- Returns the terminals and directories in which the user may have started a CLI without the command `:Gemini`.
+--- Returns the terminals and directories in which the user may have started a CLI without the command `:Gemini`. If it
+--- listed a terminal of `:Gemini`, a prompt could overtake the prompt for which this terminal was opened.
 ---@return gemini_bridge.results.prompt_places
 function M.places()
   local buffers = {}
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local ok, pid = pcall(vim.fn.jobpid, vim.bo[buf].channel)
-    if ok and vim.bo[buf].buftype == "terminal" then
+    if ok and vim.bo[buf].buftype == "terminal" and not vim.b[buf].gemini_terminal then
       buffers[#buffers + 1] = { buf = buf, pid = pid }
     end
   end
