@@ -64,7 +64,7 @@ t.test(":GeminiSend sends the last output of a terminal", async (t) => {
     await nvim.input(":GeminiSend<CR>");
     await receives(nvim, `<${output} >`);
     await nvim.input(":1GeminiSend<CR>");
-    await nvim.waitFor(() => received(nvim).endsWith("\n```\n$ echo one; echo two\n``` >"), "a line of it");
+    await receives(nvim, "\n```\n$ echo one; echo two\n``` >");
     await nvim.input(":edit a.txt<CR>:GeminiSend --output why?<CR>");
     await receives(nvim, `<${output}\nwhy? >`);
   });
@@ -73,7 +73,7 @@ t.test(":GeminiSend sends the last output of a terminal", async (t) => {
     await nvim.input(":terminal seq 300<CR>");
     await nvim.waitFor("vim.fn.getline('$'):find('exited') or vim.fn.search('^300$', 'n') > 0", "the end");
     await nvim.input(":GeminiSend<CR>");
-    await nvim.waitFor(() => /\n299\n300\n[^>]*``` >$/.test(received(nvim)), "the end of it");
+    await receives(nvim, /\n299\n300\n[^>]*``` >$/);
     const sent = received(nvim).slice(received(nvim).lastIndexOf("Output of"));
     const rows = Number(await nvim.lua("return vim.api.nvim_win_get_height(0)"));
     const numbers = sent.match(/^\d+$/gm)?.length ?? 0;

@@ -34,10 +34,11 @@ export function received(nvim: Nvim): string {
   return bytes.replaceAll("\x1b[200~", "<").replaceAll("\x1b[201~", ">");
 }
 
-/** Waits until the received bytes end with the expected text. */
-export async function receives(nvim: Nvim, expected: string): Promise<void> {
-  const check = () => received(nvim).endsWith(expected);
-  await waitFor(check, JSON.stringify(expected), 8000).catch((error: unknown) => {
+/** Waits until the received bytes end with the expected text, or match a pattern. */
+export async function receives(nvim: Nvim, expected: string | RegExp): Promise<void> {
+  const check = () =>
+    typeof expected === "string" ? received(nvim).endsWith(expected) : expected.test(received(nvim));
+  await waitFor(check, String(expected), 8000).catch((error: unknown) => {
     throw new Error(`received ${JSON.stringify(received(nvim))}`, { cause: error });
   });
 }
