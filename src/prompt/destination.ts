@@ -162,7 +162,10 @@ async function findOutside(
     }))
     .filter(
       ({ pane, rank, cwd }) =>
-        pane !== own && !taken.includes(pane) && rank >= 0 && directories.some((directory) => platform.isWithin(directory, cwd)),
+        pane !== own &&
+        !taken.includes(pane) &&
+        rank >= 0 &&
+        directories.some((directory) => platform.isWithin(directory, cwd)),
     )
     .sort((a, b) => a.distance - b.distance || a.rank - b.rank);
   return nearest && { ...nearest, program: programs[nearest.rank]?.cmd[0] };

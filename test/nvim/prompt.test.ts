@@ -139,13 +139,14 @@ t.test(":GeminiPrompt! offers the last prompts", async (t) => {
   });
 });
 
-t.test("prompts arrive in the order in which they were sent, also if the first one opens the terminal", async (t) => {
+t.test("prompts arrive in order, also if the first one opens the terminal", async (t) => {
   const nvim = await start(t);
   await nvim.lua("require('gemini-bridge').start()");
   await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge");
   const count = await nvim.lua(`
-    for i = 1, 5 do require('gemini-bridge.prompt.outbox').send({ text = 'prompt ' .. i, source = 'nothing', submit = true }) end
-    return #require('gemini-bridge.prompt.outbox').list()`);
+    local outbox = require("gemini-bridge.prompt.outbox")
+    for i = 1, 5 do outbox.send({ text = "prompt " .. i, source = "nothing", submit = true }) end
+    return #outbox.list()`);
   t.equal(count, 5);
   await receives(nvim, [1, 2, 3, 4, 5].map((i) => `<prompt ${i} >\r`).join(""));
   const listed = await nvim.lua("return #require('gemini-bridge.prompt.outbox').places().buffers");
