@@ -30,14 +30,12 @@ export interface Files {
   takeSnapshot(exclude: readonly string[]): SharingSnapshot;
   /** Paths of the ignore files that were found. */
   ignoreFiles(): string[];
-  /** Ignore files that cannot be used. All files below them are excluded. */
-  problems(): IgnoreProblem[];
   /** Drops cached verdicts. Does not call `answered` until the next snapshot. Idempotent. */
   close(): void;
 }
 
 export interface FilesOptions {
-  /** Called once for each ignore file that cannot be used. */
+  /** Called once for each ignore file that cannot be used. All files below its folder are excluded. */
   report?: ((problem: IgnoreProblem) => void) | undefined;
   /** Called when a network drive has answered. Verdicts may have changed since the last snapshot. */
   answered?: () => void;
@@ -96,7 +94,6 @@ export function createFiles({
 
   return {
     ignoreFiles: ignoreFiles.found,
-    problems: ignoreFiles.problems,
     close,
     takeSnapshot(exclude) {
       if (exclude !== patterns) {
