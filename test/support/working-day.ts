@@ -25,11 +25,7 @@ interface Word {
 class Cli {
   readonly pending = new Set<string>();
 
-  private constructor(readonly client: CompanionClient) {}
-
-  static async connect(bridge: RunningBridge): Promise<Cli> {
-    return new Cli(await bridge.client());
-  }
+  constructor(readonly client: CompanionClient) {}
 }
 
 /** One simulated day in one Neovim. */
@@ -51,7 +47,7 @@ export class WorkingDay {
   static async begin(t: Test): Promise<WorkingDay> {
     const { bridge } = await startBridge(t, { files: FILES, args: ["notes.txt"], init: INIT });
     const day = new WorkingDay(bridge);
-    day.#clis.push(await Cli.connect(day.bridge), await Cli.connect(day.bridge));
+    day.#clis.push(new Cli(await day.bridge.client()), new Cli(await day.bridge.client()));
     day.#globals = await day.#globalOptions();
     return day;
   }
@@ -245,7 +241,7 @@ export class WorkingDay {
   async #disconnect(index: number): Promise<void> {
     await this.#settle();
     await this.#goes(this.#cli(index));
-    this.#clis[index] = await Cli.connect(this.bridge);
+    this.#clis[index] = new Cli(await this.bridge.client());
   }
 
   async #goes({ client, pending }: Cli): Promise<void> {
@@ -264,7 +260,7 @@ export class WorkingDay {
     await this.#nvim.stopBridge();
     for (const { client } of this.#clis.splice(0)) await client.close();
     await this.#nvim.startBridge();
-    this.#clis.push(await Cli.connect(this.bridge), await Cli.connect(this.bridge));
+    this.#clis.push(new Cli(await this.bridge.client()), new Cli(await this.bridge.client()));
   }
 
   #cli(index: number): Cli {
