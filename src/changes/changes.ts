@@ -63,7 +63,7 @@ export interface Changes {
   opened(directories: readonly string[]): Promise<void>;
   readonly history: History;
   readonly handlers: Pick<EventHandlers, keyof typeof changeEvents>;
-  /** Stops watching the disk, and stores all changes. Idempotent. */
+  /** Stops watching the disk, and stores all changes and the history. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -304,6 +304,7 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, log }: Chan
       staging.close();
       await tracker.close();
       await memory.close();
+      await history.close();
     },
   };
 }

@@ -82,6 +82,8 @@ export interface History extends ReviewHistory {
   list(): Promise<Entry[]>;
   /** Returns entries by id. Leaves out missing entries, and entries without texts. */
   read(ids: readonly string[]): Promise<Map<string, KnownEntry>>;
+  /** Stores all entries. Idempotent. */
+  close(): Promise<void>;
 }
 
 interface HistoryOptions {
@@ -159,13 +161,17 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
     return { id: randomUUID(), at: Date.now(), cli, turn, prompt, path, kind };
   }
 
+  async function storeAll(): Promise<void> {
+    for (const { keep } of unsaved.values()) keep();
+    await journal.flush();
+  }
+
   /**
    * Returns entries, newest first.
    * @param isWanted selects entries by id before they are parsed, because parsing long texts is slow
    */
   async function list(isWanted = (_id: string): boolean => true): Promise<Entry[]> {
-    for (const { keep } of unsaved.values()) keep();
-    await journal.flush();
+    await storeAll();
     const lines = (await Promise.all((await journalsIn(all)).map(readLines))).flat();
     const wanted = lines.filter(({ key }) => isWanted(key));
     const entries = wanted.flatMap(valuesOf).flatMap((value) => Entry.safeParse(value).data ?? []);
@@ -219,6 +225,10 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
       for (const entry of await list((id) => wanted.has(id)))
         if (entry.texts) known.set(entry.id, { ...entry, texts: entry.texts });
       return known;
+    },
+    async close() {
+      await storeAll();
+      clearTimeout(pruning);
     },
   };
 }

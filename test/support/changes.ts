@@ -76,7 +76,7 @@ export class ChangesHost {
       log,
     });
     this.history = this.changes.history;
-    t.teardown(() => void this.changes.close());
+    t.teardown(() => this.changes.close());
   }
 
   #take(name: string, params: Calls["change_show"]): void {
