@@ -135,7 +135,7 @@ t.test("the oldest events are dropped first, except unsent decisions and the new
   async function read(until: string, lastId?: string) {
     const before = breaks();
     const stream = await open(lastId === undefined ? {} : { "last-event-id": lastId });
-    await stream.next("ide/diffAccepted", ({ content }) => content === until);
+    await stream.next("ide/diffAccepted", ({ content }) => content === until, 20_000);
     stream.break();
     await waitFor(() => breaks() > before, "the break to be seen");
     return {

@@ -145,6 +145,9 @@ t.test("a proposal that cannot be shown is refused with a reason", async (t) => 
   t.match(await refusal(nvim.path("dir/a.txt/b")), /cannot be read \(ENOTDIR\)/);
   t.match(await refusal("/dev/null"), /is not a regular file/);
   t.match(await refusal(`${nvim.path("dir")}/\0`), /NUL/);
+  const long = await refusal(`/${"x".repeat(1e6)}`);
+  t.match(long, /filePath is too long/);
+  t.ok(long.length < 1000, "the path is not repeated");
   const unknown = await client.mcp.callTool({
     name: "closeDiff",
     arguments: { filePath: nvim.path("dir/a.txt") },

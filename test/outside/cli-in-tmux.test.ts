@@ -30,11 +30,11 @@ class PaneCli {
     });
   }
 
-  /** Types into the empty prompt. Presses Enter when the screen shows `shown`. */
-  async type(text: string, shown = text): Promise<void> {
+  /** Types into the empty prompt. Presses Enter when the screen shows the text. */
+  async type(text: string): Promise<void> {
     await this.shows(/Type your message/);
     this.tmux("send-keys", "-l", text);
-    await this.shows(new RegExp(`[>*] +${shown}`));
+    await this.shows(new RegExp(`[>*] +${text}`));
     this.tmux("send-keys", "End", "Enter");
   }
 
@@ -46,8 +46,26 @@ class PaneCli {
   }
 
   async enable(): Promise<void> {
-    await this.type("/ide enable", "/ide enable[^]*enable"); // the CLI also lists the matching commands
+    await enable(this.tmux);
   }
+}
+
+/**
+ * Types `/ide enable` into a CLI. On a busy machine, the CLI may take Enter for an answer to its list of suggestions, and
+ * keep the command. Therefore presses Enter until the command is gone.
+ */
+async function enable(tmux: Tmux, ...pane: string[]): Promise<void> {
+  const screen = () => tmux("capture-pane", "-p", ...pane);
+  const prompt = () => screen().split("────").at(-1) ?? "";
+  tmux("send-keys", ...pane, "-l", "/ide enable");
+  await waitFor(() => /[>*] +\/ide enable[\s\S]*enable/.test(screen()), "the CLI to list commands", 20_000);
+  tmux("send-keys", ...pane, "End", "Enter");
+  const isGone = () => {
+    const holds = /[>*] +\/ide enable/.test(prompt());
+    if (holds) tmux("send-keys", ...pane, "End", "Enter");
+    return !holds;
+  };
+  await waitFor(isGone, "the CLI to take the command", 20_000);
 }
 
 /** @param hasVariables whether the CLI has the environment variables of a terminal of Neovim */
@@ -198,17 +216,9 @@ t.test(
     await next.command("Gemini");
     t.equal(tmux("display-message", "-p", "#{pane_id}"), pane, "the next Neovim goes to the pane");
     await shows(tmux, pane, /Type your message/);
-    tmux("send-keys", "-t", pane, "-l", "/ide enable");
-    await shows(tmux, pane, /> \/ide enable[\s\S]*enable/);
+    await enable(tmux, "-t", pane);
     const connects = next.waitFor(
-      async () => {
-        // On a busy machine, the CLI may take Enter for an answer to its list of suggestions, and keep the command.
-        const holds = /> \/ide enable/.test(
-          tmux("capture-pane", "-p", "-t", pane).split("────").at(-1) ?? "",
-        );
-        if (holds) tmux("send-keys", "-t", pane, "End", "Enter");
-        return (await clients(next)) === 1;
-      },
+      async () => (await clients(next)) === 1,
       "the CLI to connect again",
       20_000,
     );

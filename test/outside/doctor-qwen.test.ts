@@ -8,12 +8,10 @@ import { startNvim } from "../support/nvim.ts";
 
 const SETTINGS = ".qwen/settings.json";
 
-async function start(t: Test, settings: object, system = "{}") {
+async function start(t: Test, settings: object, files: Record<string, string> = {}, init = "") {
   const nvim = await startNvim(t, {
-    files: { [`../home/${SETTINGS}`]: JSON.stringify(settings), "../home/system.json": system },
-    init:
-      "vim.env.PATH = vim.env.HOME .. '/bin:' .. vim.env.PATH " +
-      "vim.env.QWEN_CODE_SYSTEM_DEFAULTS_PATH = vim.env.HOME .. '/system.json'",
+    files: { [`../home/${SETTINGS}`]: JSON.stringify(settings), ...files },
+    init: `vim.env.PATH = vim.env.HOME .. '/bin:' .. vim.env.PATH ${init}`,
   });
   mkdirSync(join(nvim.dirs.home, "bin"));
   writeFileSync(join(nvim.dirs.home, "bin/qwen"), "#!/usr/bin/env node\nprocess.stdin.resume();\n");
@@ -42,7 +40,9 @@ t.test("the doctor examines the Qwen Code that :Gemini would start", async (t) =
 });
 
 t.test("the doctor names the CLI whose settings keep the plugin from turning on IDE mode", async (t) => {
-  const { nvim } = await start(t, {}, "{ no json");
+  const files = { "../home/system.json": "{ no json" };
+  const init = "vim.env.QWEN_CODE_SYSTEM_DEFAULTS_PATH = vim.env.HOME .. '/system.json'";
+  const { nvim } = await start(t, {}, files, init);
   const sections = await examine(nvim);
   const because = "does not turn on IDE mode in Neovim's terminals, because the CLI";
   const ofQwen = `${because}'s file with system-wide default settings, ${nvim.dirs.home}/system.json, is not a JSON`;

@@ -86,25 +86,27 @@ export class RunningBridge {
   /**
    * Ends the host, and waits until the next host runs.
    * @param end Default: kills the host
+   * @param timeout for the start of the next host (ms)
    * @returns the process id of the next host
    */
   async replaceHost(
     end: (host: number) => unknown = (host) => process.kill(host, "SIGKILL"),
+    timeout?: number,
   ): Promise<number> {
     const host = await this.host();
     await end(host);
-    return this.nextHost(host);
+    return this.nextHost(host, timeout);
   }
 
   /** Waits until a host other than `before` runs. */
-  async nextHost(before: number): Promise<number> {
+  async nextHost(before: number, timeout = 15_000): Promise<number> {
     await this.nvim.waitFor(
       async () => {
         const { state, pid } = await this.status();
         return state === "running" && pid !== before;
       },
       "the next host",
-      15_000,
+      timeout,
     );
     return this.host();
   }

@@ -15,10 +15,11 @@ export interface EventStream {
   /** Returns all received bytes, including comments. */
   raw: () => string;
   ended: () => boolean;
-  /** Waits for an event with the given method. */
+  /** Waits for an event with the given method. @param timeout milliseconds. Default: 5 s */
   next(
     method: string,
     predicate?: (params: Record<string, unknown>) => boolean,
+    timeout?: number,
   ): Promise<Record<string, unknown>>;
   /** Breaks the connection. */
   break(): void;
@@ -84,12 +85,13 @@ export function openStream(
         lastId: () => lastId,
         raw: () => raw,
         ended: () => ended,
-        next: (method, predicate = () => true) =>
+        next: (method, predicate = () => true, timeout = undefined) =>
           waitFor(
             () =>
               events.find(({ message }) => message.method === method && predicate(message.params ?? {}))
                 ?.message.params,
             method,
+            timeout,
           ),
         break: () => response.destroy(),
       });

@@ -3,20 +3,25 @@ export interface Scope {
   teardown(dispose: () => unknown): unknown;
 }
 
-/** Runs a function with a new scope. Afterwards, disposes of everything that the function has added to the scope. */
+/**
+ * Runs a function with a new scope. Afterwards, disposes of everything that the function has added to the scope.
+ * @throws the error of the function. If the function succeeds: AggregateError with the errors of the disposals
+ */
 export async function within<T>(run: (scope: Scope) => Promise<T>): Promise<T> {
   const disposals: (() => unknown)[] = [];
-  try {
-    return await run({ teardown: (dispose) => void disposals.push(dispose) });
-  } finally {
-    const errors: unknown[] = [];
-    for (const dispose of disposals.reverse()) {
-      try {
-        await dispose();
-      } catch (error) {
-        errors.push(error);
-      }
+  const result = run({ teardown: (dispose) => void disposals.push(dispose) });
+  const [outcome] = await Promise.allSettled([result]);
+  const errors: unknown[] = [];
+  for (const dispose of disposals.reverse()) {
+    try {
+      await dispose();
+    } catch (error) {
+      errors.push(error);
     }
-    if (errors.length > 0) console.error("not disposed of:", ...errors);
   }
+  if (errors.length > 0) {
+    if (outcome.status === "fulfilled") throw new AggregateError(errors, "not disposed of");
+    console.error("not disposed of:", ...errors);
+  }
+  return result;
 }

@@ -185,7 +185,7 @@ t.test("a full disk loses no bytes", async (t) => {
 t.test("a later host removes the temporary file of a crashed host, and no other file", async (t) => {
   const { path, notes, temporaryFiles } = start(t);
   const gone = Number(execFileSync("sh", ["-c", "echo $$"], { encoding: "utf8" }));
-  const left = path(".a.txt.0123456789ab.gemini-bridge");
+  const left = await temporaryFiles.use(path("a.txt"), async (temporary) => temporary);
   await temporaryFiles.use(path("b.txt"), async (mine) => {
     for (const draft of [left, mine, path("precious.txt")]) writeFileSync(draft, "half\n");
     writeFileSync(join(notes, `${gone}.1`), left);
