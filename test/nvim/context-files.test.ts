@@ -33,7 +33,10 @@ t.test("the focus history includes closed splits, but no floats", async (t) => {
   const enter = async (...commands: string[]) => {
     for (const command of commands) await nvim.command(command);
   };
-  await enter("split split.txt", "close", "badd float.txt", `lua vim.api.${float}`, "close");
+  await enter("split split.txt", "close", "badd float.txt");
+  const second = await nvim.lua("return os.time()");
+  await nvim.waitFor(`os.time() > ${second}`, "a later use of the float, in whole seconds");
+  await enter(`lua vim.api.${float}`, "close");
   await host.subscribe();
   await host.until(t, () => host.paths(), ["a.txt", "split.txt", "float.txt"], "one of each");
   await host.call("context_unsubscribe", {});

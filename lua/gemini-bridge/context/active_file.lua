@@ -46,6 +46,8 @@ local times_count, times_limit = 0, MAX_HISTORY
 ---@type table<integer, true>
 local untaken = {}
 local last_time = 0
+--- Start of the recording (Unix seconds).
+local started = 0
 local group ---@type integer?
 local catching_up = false
 
@@ -225,6 +227,7 @@ function M.track(changed)
   local function on(events, callback)
     vim.api.nvim_create_autocmd(events, { group = group, callback = callback })
   end
+  started = os.time()
   record_past()
   on({ "BufEnter", "WinEnter" }, on_enter(changed))
   on("WinClosed", on_close)
@@ -273,7 +276,8 @@ function M.get()
 end
 
 --- Returns the time of the last focus of each buffer. Uses `lastused` of |getbufinfo()|, which has whole seconds, for
---- buffers without a recorded time.
+--- buffers without a recorded time. If such a buffer was used after the start of the recording, it was shown in a
+--- float. This use does not count.
 ---@param bufs integer[]
 ---@return { bufnr: integer, time: integer }[] # Unix milliseconds.
 function M.times(bufs)
@@ -281,7 +285,7 @@ function M.times(bufs)
   -- Calls getbufinfo() in Vim script. A call from Lua would copy all variables of each buffer.
   local used = vim.fn.eval(("map([%s], 'getbufinfo(v:val)[0].lastused')"):format(table.concat(bufs, ",")))
   for i, buf in ipairs(bufs) do
-    local time = times[buf] or used[i] * 1000
+    local time = times[buf] or math.min(used[i], started) * 1000
     if time > 0 then
       found[#found + 1] = { bufnr = buf, time = time }
     end
