@@ -23,7 +23,7 @@ import { createIdleMemory } from "./system/idle-memory.ts";
 import { platform } from "./system/platform.ts";
 import { createTemporaryFiles } from "./system/temporary-files.ts";
 import { createUserFiles } from "./system/user-files.ts";
-import { createClients } from "./turns/clients.ts";
+import { createClientStatus } from "./turns/client-status.ts";
 import { asksBefore, isGated } from "./turns/gate.ts";
 import { createHooksRoute } from "./turns/hook-route.ts";
 
@@ -83,26 +83,26 @@ export function createServices(options: ServicesOptions): Services {
       /** Tells the user how the CLI treats an accepted text that is equal to the file. */
       unchanged(filePath) {
         activity.decided(client.id, false);
-        const cli = clients.labelOf(client.info.credential);
+        const cli = clientStatus.labelOf(client.info.credential);
         const text = `You accepted a text for ${basename(filePath)} that equals the file: ${cli} treats this as a rejection.`;
         bridge.tell("message", { level: "info", text });
       },
       /** Tells the user why Neovim cannot open a review. */
       refused(filePath, reason) {
-        const cli = clients.labelOf(client.info.credential);
+        const cli = clientStatus.labelOf(client.info.credential);
         const text = `Neovim cannot show the edit of ${basename(filePath)} by ${cli} (${reason}). Answer in the terminal of the CLI.`;
         bridge.tell("message", { level: "warn", text });
       },
     }),
     diagnose: (path) => editor.diagnose(path),
   });
-  const connections: ClientList = {
+  const clients: ClientList = {
     connected: () => [...sessions.connected(), ...sockets.connected()],
     get: (id) => sessions.get(id) ?? sockets.get(id),
   };
-  const clients = createClients({
+  const clientStatus = createClientStatus({
     bridge,
-    sessions: connections,
+    clients,
     profiles,
     interrupted: memory.interrupted,
     isSeamless,
@@ -114,14 +114,14 @@ export function createServices(options: ServicesOptions): Services {
     // Reports the end of the turn: a CLI that the user has stopped sends no hook for the end of its tool or its turn.
     stopped: (agent) => void changes.listener({ kind: "turn_ended", agent, at: Date.now() }),
   });
-  const { terminals, agents, activity } = clients;
+  const { terminals, agents, activity } = clientStatus;
   const idleMemory = createIdleMemory();
-  const used = () => idleMemory.changed(connections.connected().length > 0);
+  const used = () => idleMemory.changed(clients.connected().length > 0);
   const temporaryFiles = createTemporaryFiles(join(boot.stateDirectory, "drafts"));
   const userFiles = createUserFiles(temporaryFiles);
   const changes = createChanges({
     bridge,
-    terminalOf: clients.terminalOf,
+    terminalOf: clientStatus.terminalOf,
     userFiles,
     boot,
     log,
@@ -129,8 +129,8 @@ export function createServices(options: ServicesOptions): Services {
   const reviews = createReviews({
     bridge,
     log,
-    clients: connections,
-    names: clients,
+    clients,
+    names: clientStatus,
     lastId: boot.lastDiffId,
     earlier: memory.diffs,
     decided: activity.decided,
@@ -145,13 +145,13 @@ export function createServices(options: ServicesOptions): Services {
     clis: boot.clis,
     packageOf: (cli) => profileOf(cli)?.package,
     isReviewing: reviews.isPending,
-    connected: clients.connected,
-    clientIn: (terminal) => connections.connected().find(({ id }) => terminals.nameOf(id) === terminal),
+    connected: clientStatus.connected,
+    clientIn: (terminal) => clients.connected().find(({ id }) => terminals.nameOf(id) === terminal),
   });
-  const context = createContextPublisher({
+  const contextPublisher = createContextPublisher({
     bridge,
     log,
-    clients: connections,
+    clients,
     shared: (shared) => report({ shared }),
   });
   sessions.events
@@ -160,21 +160,21 @@ export function createServices(options: ServicesOptions): Services {
   for (const name of ["connected", "disconnected", "ended"] as const)
     sessions.events.on(name, (client) => events.emit(name, client));
   events
-    .on("connected", clients.report)
-    .on("connected", context.connected)
+    .on("connected", clientStatus.report)
+    .on("connected", contextPublisher.connected)
     .on("connected", terminals.find)
     .on("connected", agents.connected)
     .on("connected", used)
-    .on("disconnected", context.disconnected)
-    .on("disconnected", clients.report)
+    .on("disconnected", contextPublisher.disconnected)
+    .on("disconnected", clientStatus.report)
     .on("ended", reviews.abandon)
-    .on("ended", context.disconnected)
+    .on("ended", contextPublisher.disconnected)
     .on("ended", terminals.forget)
     .on("ended", activity.gone)
     .on("ended", ({ info: { credential: cli } }) => {
-      if (!connections.connected().some(({ info }) => info.credential === cli)) void changes.left(cli);
+      if (!clients.connected().some(({ info }) => info.credential === cli)) void changes.left(cli);
     })
-    .on("ended", clients.report)
+    .on("ended", clientStatus.report)
     .on("ended", used);
 
   let gate = boot.gate;
@@ -227,7 +227,7 @@ export function createServices(options: ServicesOptions): Services {
         prompts.terminals(event);
         await terminals.handlers.terminals(event);
       },
-      context: context.snapshot,
+      context: contextPublisher.snapshot,
       terminal_ready: ({ terminal }) => activity.ready(terminal),
       gate: (setting) => {
         gate = setting;

@@ -197,11 +197,11 @@ async function serve(
       return isConnected;
     },
     ports,
-    share(next) {
+    sendContext(next) {
       context = next;
       showContext();
     },
-    decide: (decision) => tools.decide(decision),
+    sendDecision: (decision) => tools.sendDecision(decision),
     mention: (references, cwd) =>
       canSend() && identity?.mentions ? mentionOf(references, cwd, notify) : undefined,
   };

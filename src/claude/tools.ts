@@ -33,7 +33,7 @@ interface ToolsOptions extends ReviewsAndCallbacks {
 
 interface Tools {
   /** Answers the call that waits for a decision. @returns false if no call waits, or if the answer could not be sent */
-  decide(decision: Decision): Promise<boolean>;
+  sendDecision(decision: Decision): Promise<boolean>;
 }
 
 interface Waiting {
@@ -144,7 +144,7 @@ export function registerTools(server: McpServer, options: ToolsOptions): Tools {
   );
 
   return {
-    async decide({ name, filePath, content }) {
+    async sendDecision({ name, filePath, content }) {
       const original = await waiting.get(name)?.original;
       const isUnchanged = content !== undefined && hashOfPlain(content) === original;
       const isAccepted = content !== undefined && !isUnchanged;

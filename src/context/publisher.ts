@@ -39,11 +39,11 @@ export function createContextPublisher(options: ContextPublisherOptions): Contex
   let subscribed = false;
   /** True if the first snapshot of the current subscription is complete. */
   let ready = false;
-  let shared: Shared | undefined;
+  let reported: Shared | undefined;
 
-  function share(now: Shared | undefined): void {
-    if (isDeepStrictEqual(now, shared)) return;
-    shared = now;
+  function reportShared(now: Shared | undefined): void {
+    if (isDeepStrictEqual(now, reported)) return;
+    reported = now;
     options.shared(now);
   }
 
@@ -51,7 +51,7 @@ export function createContextPublisher(options: ContextPublisherOptions): Contex
   function publish(wants: (client: Client) => boolean): void {
     if (!subscribed) return;
     send(clients.connected().filter(wants));
-    share(context.shared());
+    reportShared(context.shared());
   }
 
   function send(to: readonly Client[]): void {
@@ -64,10 +64,10 @@ export function createContextPublisher(options: ContextPublisherOptions): Contex
       return;
     }
     const notification = encode("ide/contextUpdate", current.data);
-    const shared = { context: current.data, selected: context.selected(), notification };
+    const message = { context: current.data, selected: context.selected(), notification };
     for (const client of to) {
       waiting.delete(client.id);
-      client.share(shared);
+      client.sendContext(message);
     }
   }
 
@@ -84,7 +84,7 @@ export function createContextPublisher(options: ContextPublisherOptions): Contex
       subscribed = ready = false;
       waiting.clear();
       context.close();
-      share(undefined);
+      reportShared(undefined);
       bridge.tell("context_unsubscribe", {});
     },
     snapshot(snapshot) {

@@ -47,12 +47,12 @@ export interface Client {
   /** Local ports of the connection: the bridge's (`own`) and the client's. */
   readonly ports: { own: number; client: number } | undefined;
   /** Sends the context if the client is connected. */
-  share(context: SharedContext): void;
+  sendContext(context: SharedContext): void;
   /**
    * Sends the user's decision as soon as the client is connected.
    * @returns true after the decision was sent; false if the session ended first
    */
-  decide(decision: Decision): Promise<boolean>;
+  sendDecision(decision: Decision): Promise<boolean>;
   /**
    * Prepares file references for the CLI's prompt. This method is missing if the protocol cannot insert references.
    * @param cwd the CLI's directory

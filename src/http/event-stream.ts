@@ -11,7 +11,7 @@ export interface EventStream {
   /** Whether a client is reading the event stream. */
   readonly isConnected: boolean;
   /** Sends the context if a client is connected. A slow reader gets only the newest context. */
-  notify(notification: Notification): void;
+  sendContext(notification: Notification): void;
   /**
    * Sends the user's decision as soon as a client is connected.
    * @returns true after the decision was sent; false if the session ended first
@@ -56,7 +56,7 @@ export function createEventStream({ keepAlive, disconnected }: EventStreamOption
   let lastNumber = 0;
   let current: ServerResponse | undefined;
   /** The newest context, held back until the client has read the earlier events. */
-  let late: Notification | undefined;
+  let nextContext: Notification | undefined;
   let alive: NodeJS.Timeout | undefined;
   let closed = false;
 
@@ -97,7 +97,7 @@ export function createEventStream({ keepAlive, disconnected }: EventStreamOption
       pieces -= 1;
       if (error) return;
       if (pieces === 0) markSent(event);
-      sendLate();
+      sendNextContext();
     };
     response.cork();
     response.write(`event: message\nid: ${origin}.${event.number}\ndata: `);
@@ -128,10 +128,10 @@ export function createEventStream({ keepAlive, disconnected }: EventStreamOption
     return given === origin && Number(digits) <= lastNumber ? Number(digits) : undefined;
   }
 
-  function sendLate(): void {
-    if (!current || !late || isBehind(current)) return;
-    const next = late;
-    late = undefined; // set before `write`, which may call sendLate again
+  function sendNextContext(): void {
+    if (!current || !nextContext || isBehind(current)) return;
+    const next = nextContext;
+    nextContext = undefined; // set before `write`, which may call sendNextContext again
     write(current, store(next));
   }
 
@@ -141,16 +141,16 @@ export function createEventStream({ keepAlive, disconnected }: EventStreamOption
     // Destroys a response that the client does not read, because `end` would wait for the client.
     if (current && isBehind(current)) current.destroy();
     else current?.end();
-    current = late = undefined;
+    current = nextContext = undefined;
   }
 
   return {
     get isConnected() {
       return current !== undefined;
     },
-    notify(notification) {
-      late = notification;
-      sendLate();
+    sendContext(notification) {
+      nextContext = notification;
+      sendNextContext();
     },
     deliver: (notification) =>
       new Promise((report) => {

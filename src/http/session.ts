@@ -13,7 +13,7 @@ import { createEventStream, type EventStream, onceClosed } from "./event-stream.
 import { encode } from "./notification.ts";
 
 /** A client that uses MCP's streamable HTTP. The client counts as connected while its event stream is open. */
-export interface Session extends Client, Pick<EventStream, "notify" | "deliver"> {}
+export interface Session extends Client, Pick<EventStream, "deliver"> {}
 
 export interface Connection extends Session {
   /** Answers a request of this session. */
@@ -154,10 +154,9 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
     get ports() {
       return ports;
     },
-    notify: stream.notify,
     deliver: stream.deliver,
-    share: ({ notification }) => stream.notify(notification),
-    decide: ({ filePath, content }) =>
+    sendContext: ({ notification }) => stream.sendContext(notification),
+    sendDecision: ({ filePath, content }) =>
       stream.deliver(
         content === undefined
           ? encode("ide/diffRejected", { filePath })

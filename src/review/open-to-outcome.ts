@@ -153,7 +153,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     const client = clients.get(sessionId);
     if (client) move(review, "sent");
     const isOwn = sessionId === OWN_SESSION;
-    const delivery = isOwn ? undefined : client?.decide({ name, filePath, content });
+    const delivery = isOwn ? undefined : client?.sendDecision({ name, filePath, content });
     const writing = isOwn && content !== undefined ? write(filePath, content, event?.version) : undefined;
     // The next calls must follow without `await`, so that they run before the CLI can react to the decision.
     options.decided(sessionId, content !== undefined);

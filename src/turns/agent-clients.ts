@@ -30,7 +30,7 @@ export interface AgentClients {
 }
 
 interface AgentClientsOptions {
-  sessions: Pick<ClientList, "connected">;
+  clients: Pick<ClientList, "connected">;
   /** Agents that sent hook events before a crash of the host process. */
   earlier: readonly HeardAgent[];
   /** Called after the first hook event of any agent, and after the first hook event of each session's client. */
@@ -40,14 +40,14 @@ interface AgentClientsOptions {
 }
 
 export function createAgentClients(options: AgentClientsOptions): AgentClients {
-  const { sessions } = options;
+  const { clients } = options;
   /** Session id of each agent's client. The key consists of the agent's CLI profile and process id. */
   const found = new Map<string, string>();
   let hasHeard = options.earlier.length > 0;
   const heard = new Map<string, HeardAgent>(options.earlier.map((agent) => [keyOf(agent), agent]));
 
   async function search({ cli, pid }: HeardAgent): Promise<string | undefined> {
-    const candidates = sessions.connected().filter(({ info, ports }) => info.credential === cli && ports);
+    const candidates = clients.connected().filter(({ info, ports }) => info.credential === cli && ports);
     if (pid === undefined || candidates.length === 0) return undefined;
     const own = new Set(candidates.flatMap(({ ports }) => ports?.own ?? []));
     const connections = await platform.connections([pid], [...own]);
@@ -56,7 +56,7 @@ export function createAgentClients(options: AgentClientsOptions): AgentClients {
 
   async function find(agent: HeardAgent): Promise<string | undefined> {
     const known = found.get(keyOf(agent));
-    if (sessions.connected().some(({ id }) => id === known)) return known;
+    if (clients.connected().some(({ id }) => id === known)) return known;
     const id = await search(agent);
     if (id === undefined) return undefined;
     found.set(keyOf(agent), id);

@@ -20,14 +20,14 @@ export interface Terminals {
 }
 
 interface TerminalsOptions {
-  sessions: Pick<ClientList, "connected">;
+  clients: Pick<ClientList, "connected">;
   /** Called when the terminal of a client has been found. */
   found: () => void;
   /** Called for a terminal whose CLI was connected before a restart of the host process. */
   lost: (terminal: Pick<Terminal, "name" | "cli">) => void;
 }
 
-export function createTerminals({ sessions, found, lost }: TerminalsOptions): Terminals {
+export function createTerminals({ clients, found, lost }: TerminalsOptions): Terminals {
   let terminals: readonly Terminal[] = [];
   const names = new Map<string, string>();
 
@@ -51,7 +51,7 @@ export function createTerminals({ sessions, found, lost }: TerminalsOptions): Te
       async terminals(event) {
         terminals = event.terminals;
         for (const terminal of terminals.filter((each) => each.lost)) lost(terminal);
-        for (const session of sessions.connected()) await find(session);
+        for (const client of clients.connected()) await find(client);
       },
     },
   };

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import t, { type Test } from "tap";
+import type { IdeContext } from "../../src/contract/companion.ts";
 import { encode } from "../../src/http/notification.ts";
 import type { Session } from "../../src/http/sessions.ts";
 import { openStream } from "../support/event-stream.ts";
@@ -20,6 +21,13 @@ const accept = (session: Session, content: string) =>
   session.deliver(encode("ide/diffAccepted", { filePath: "/a", content }));
 
 const context = (path: string) => ({ workspaceState: { openFiles: [{ path, timestamp: 1 }] } });
+
+const sendContext = (session: Session, context: IdeContext) =>
+  session.sendContext({
+    context,
+    selected: undefined,
+    notification: encode("ide/contextUpdate", context),
+  });
 
 t.test("a decision waits for the first event stream of the session", async (t) => {
   const { session, open } = await start(t);
@@ -55,12 +63,12 @@ t.test("a decision during an interrupted stream arrives once, on the next stream
 t.test("a decision that was written to a broken stream is sent again", async (t) => {
   const { session, open } = await start(t);
   const first = await open();
-  session.notify(encode("ide/contextUpdate", context("/a")));
+  sendContext(session, context("/a"));
   await first.next("ide/contextUpdate");
   const lastId = first.events.at(-1)?.id ?? "";
   first.break(); // the server has not noticed this yet
   void accept(session, "crossing");
-  for (let i = 0; i < 100; i++) session.notify(encode("ide/contextUpdate", context(`/${i}`)));
+  for (let i = 0; i < 100; i++) sendContext(session, context(`/${i}`));
   const second = await open({ "last-event-id": lastId });
   await second.next("ide/diffAccepted");
   await second.next("ide/contextUpdate");
@@ -72,7 +80,7 @@ t.test("of the contexts only the newest is sent again", async (t) => {
   const first = await open();
   await accept(session, "1");
   for (const path of ["/a", "/b", "/c"]) {
-    session.notify(encode("ide/contextUpdate", context(path)));
+    sendContext(session, context(path));
     await first.next("ide/contextUpdate", (params) => isDeepStrictEqual(params, context(path)));
   }
   await accept(session, "2");
@@ -215,7 +223,7 @@ for (const [size, rounds] of [
       });
       const before = heldMemory();
       for (let time = 1; time <= rounds; time++) {
-        session.notify(encode("ide/contextUpdate", update(time)));
+        sendContext(session, update(time));
         if (time % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
       }
       const delivered = accept(session, "read at last");

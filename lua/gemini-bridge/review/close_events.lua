@@ -58,7 +58,7 @@ local function reject_on_close(review, on)
     if is_quitting() then
       return
     elseif user_action.closes(closing) then
-      decision.reject(review, scheduler.next)
+      decision.reject(review, "next")
     else
       stay_pending(review)
     end

@@ -24,10 +24,10 @@ local M = {}
 
 --- Accepts a proposal after the user has typed `:w` or a similar command.
 ---@param review gemini_bridge.Review
----@param run fun(step: fun())
+---@param close_when "now"|"next" See |decision.accept()|.
 ---@param force boolean
 ---@return boolean accepted
-local function accept_by_write(review, run, force)
+local function accept_by_write(review, close_when, force)
   if not config.get().diff.write_accepts then
     notify(
       ":w does not accept a proposal, because your option diff.write_accepts is off: use :GeminiAccept.",
@@ -35,20 +35,20 @@ local function accept_by_write(review, run, force)
     )
     return false
   end
-  return decision.accept(review, run, force)
+  return decision.accept(review, close_when, force)
 end
 
 ---@param review gemini_bridge.Review
 local function map_keys(review)
   keys.map(review, {
     accept = function()
-      decision.accept(review, scheduler.now)
+      decision.accept(review, "now")
     end,
     reject = function()
-      decision.reject(review, scheduler.now)
+      decision.reject(review, "now")
     end,
     write = function()
-      accept_by_write(review, scheduler.now, false)
+      accept_by_write(review, "now", false)
     end,
   })
 end
@@ -111,7 +111,7 @@ local function listen(review)
   review.stops = {
     user_action.watch(),
     typed_write.watch(buf, review.group, function(force)
-      return accept_by_write(review, scheduler.next, force)
+      return accept_by_write(review, "next", force)
     end),
     staleness.watch(review),
     function()

@@ -95,10 +95,10 @@ end
 --- the user presses <Esc>.
 ---@param review gemini_bridge.Review
 ---@param outcome "Accepted"|"Rejected"|"Closed"
----@param run fun(step: fun()) When to close windows and buffers: `scheduler.now` or `scheduler.next`.
+---@param close_when "now"|"next" When to close windows and buffers: now, or in the next tick.
 ---@param decision? gemini_bridge.Decision
 ---@return boolean first False if the review had already ended.
-local function finish(review, outcome, run, decision)
+local function finish(review, outcome, close_when, decision)
   if not records.finish(review, decision) then
     return false
   end
@@ -123,12 +123,12 @@ local function finish(review, outcome, run, decision)
     return true
   end
   local buf = review.buffers and review.buffers.proposal or -1
-  if run == scheduler.next and vim.api.nvim_buf_is_valid(buf) then
+  if close_when == "next" and vim.api.nvim_buf_is_valid(buf) then
     -- Makes the proposal unmodifiable until the window closes, because the text was already sent: later edits would be
     -- lost.
     scheduler.attempt(vim.api.nvim_set_option_value, "modifiable", false, { buf = buf })
   end
-  run(step)
+  scheduler[close_when](step)
   return true
 end
 
@@ -150,10 +150,10 @@ end
 
 --- Accepts the current text of the proposal.
 ---@param review gemini_bridge.Review
----@param run fun(step: fun()) `scheduler.next` if a running command still uses the buffer, else `scheduler.now`.
+---@param close_when "now"|"next" "next" if a running command still uses the buffer.
 ---@param force? boolean Accepts a stale proposal, too, and discards unsaved changes of the file.
 ---@return boolean accepted
-function M.accept(review, run, force)
+function M.accept(review, close_when, force)
   local content = records.content(review)
   local problem
   if content == "" and review.proposed ~= "" then
@@ -173,15 +173,15 @@ function M.accept(review, run, force)
   end
   -- Sends the version of the file that the user has compared. The Node host must not overwrite a later version.
   local payload = { id = review.id, content = content, version = path.version(review.filePath) }
-  return finish(review, "Accepted", run, { "diff_accepted", payload })
+  return finish(review, "Accepted", close_when, { "diff_accepted", payload })
 end
 
 --- Rejects a proposal.
 ---@param review gemini_bridge.Review
----@param run fun(step: fun()) When to close the windows: `scheduler.now` or `scheduler.next`.
+---@param close_when "now"|"next" "next" if a running command still uses the buffer.
 ---@return boolean first
-function M.reject(review, run)
-  return finish(review, "Rejected", run, { "diff_rejected", { id = review.id } })
+function M.reject(review, close_when)
+  return finish(review, "Rejected", close_when, { "diff_rejected", { id = review.id } })
 end
 
 --- Ends a review without a decision.
@@ -190,7 +190,7 @@ end
 ---@return boolean first
 function M.close(review, delivered)
   review.delivered = delivered
-  return finish(review, "Closed", scheduler.now)
+  return finish(review, "Closed", "now")
 end
 
 --- Tells the user that the CLI did not receive a decision. Saves the accepted text.

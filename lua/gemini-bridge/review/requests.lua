@@ -7,7 +7,6 @@ local saved_texts = require("gemini-bridge.review.saved_texts")
 local path = require("gemini-bridge.disk.path")
 local records = require("gemini-bridge.review.records")
 local create_review = require("gemini-bridge.review.create_review")
-local scheduler = require("gemini-bridge.editor.scheduler")
 local screen = require("gemini-bridge.review.screen")
 local staleness = require("gemini-bridge.review.staleness")
 local status = require("gemini-bridge.bridge.status")
@@ -157,14 +156,14 @@ end
 ---@param opts gemini_bridge.DecisionOptions
 function M.accept(opts)
   with_review(opts.path, function(review)
-    decision.accept(review, scheduler.now, opts.force)
+    decision.accept(review, "now", opts.force)
   end)
 end
 
 ---@param opts gemini_bridge.DecisionOptions
 function M.reject(opts)
   with_review(opts.path, function(review)
-    decision.reject(review, scheduler.now)
+    decision.reject(review, "now")
   end)
 end
 

@@ -35,9 +35,9 @@ const SOCKET_RECONNECT_TIMEOUT_MS = 17_000;
  */
 const RECONNECT_HINT = 'To reconnect a CLI that shows "Disconnected", type /ide enable in its terminal.';
 
-interface ClientsOptions {
+interface ClientStatusOptions {
   bridge: Bridge;
-  sessions: Pick<ClientList, "connected">;
+  clients: Pick<ClientList, "connected">;
   profiles: readonly Profile[];
   /** Ids of sessions whose clients have noticed that the host process ended. */
   interrupted: readonly string[];
@@ -56,13 +56,12 @@ interface ClientsOptions {
   lost: (cli: { terminal: string; types: boolean; isAsked: boolean; hint: string }) => void;
 }
 
-export function createClients({ bridge, sessions, profiles, ...options }: ClientsOptions) {
+export function createClientStatus({ bridge, clients, profiles, ...options }: ClientStatusOptions) {
   const interrupted = new Set(options.interrupted);
   const labelOf = (cli: string) => profiles.find(({ name }) => name === cli)?.label ?? cli;
-  const report = () =>
-    options.report({ clients: sessions.connected().map(describe), hooks: agents.hasHeard });
+  const report = () => options.report({ clients: clients.connected().map(describe), hooks: agents.hasHeard });
   const terminals = createTerminals({
-    sessions,
+    clients,
     found: report,
     /** Tells the user that a CLI has not reconnected after a restart of the bridge. */
     lost({ name: terminal, cli }) {
@@ -73,7 +72,7 @@ export function createClients({ bridge, sessions, profiles, ...options }: Client
       const tell = () =>
         options.lost({ terminal, types: options.reconnect && !isSocket, isAsked: false, hint });
       const tellIfGone = () => {
-        const connected = sessions.connected().filter(({ id }) => !interrupted.has(id));
+        const connected = clients.connected().filter(({ id }) => !interrupted.has(id));
         if (!connected.some(({ id }) => terminals.nameOf(id) === terminal)) tell();
       };
       if (isSocket) setTimeout(tellIfGone, SOCKET_RECONNECT_TIMEOUT_MS).unref();
@@ -82,7 +81,7 @@ export function createClients({ bridge, sessions, profiles, ...options }: Client
     },
   });
   const agents = createAgentClients({
-    sessions,
+    clients,
     earlier: options.heard,
     found: report,
     remember: options.remember,
@@ -185,7 +184,7 @@ export function createClients({ bridge, sessions, profiles, ...options }: Client
     }),
     /** Returns the number of connected CLIs of a profile. Does not count CLIs that show "Disconnected". */
     connected: (cli: string) =>
-      sessions
+      clients
         .connected()
         .map(describe)
         .filter((client) => client.cli === cli && !client.interrupted).length,
