@@ -276,7 +276,14 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, log }: Chan
     opened: (open) => enqueue(() => takeLeft(open, 0)),
     history,
     handlers: {
-      ...answerHistoryRequests({ bridge, history, enqueue, userFiles, restored }),
+      ...answerHistoryRequests({
+        bridge,
+        history,
+        enqueue: enqueueAfterGone,
+        userFiles,
+        prepare: decisions.prepare,
+        restored,
+      }),
       file_written({ path: named }) {
         const seen = resumed.then(() => readWrittenFile(named));
         return enqueue(async () => {

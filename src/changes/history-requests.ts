@@ -21,6 +21,11 @@ interface HistoryRequestsOptions {
   /** Runs functions one after the other. Shows the message of a thrown {@link Refusal} to the user. */
   enqueue(run: () => Promise<void>): Promise<void>;
   userFiles: UserFiles;
+  /**
+   * Updates the change record of a file from the disk, so that the undo does not hide a write that was not reported yet.
+   * @throws {Refusal} while an agent is editing the file
+   */
+  prepare(path: string): Promise<void>;
   /** Called when an undo has written a file. */
   restored(path: string, now: FileState): Promise<void>;
 }
@@ -30,6 +35,7 @@ export function answerHistoryRequests({
   history,
   enqueue,
   userFiles,
+  prepare,
   restored,
 }: HistoryRequestsOptions): Handlers {
   return {
@@ -76,6 +82,7 @@ export function answerHistoryRequests({
   async function undoEntry(entry: KnownEntry): Promise<string | undefined> {
     const { path, texts } = entry;
     const author = authorOf(entry);
+    await prepare(path);
     const found = await readState(path);
     // Treats all later changes of the file as changes by the user, even if an agent made them.
     const begun = beginChange(path, fileOf(texts.before), author);

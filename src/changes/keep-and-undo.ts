@@ -61,6 +61,11 @@ interface Decisions {
   readonly handlers: Pick<EventHandlers, "changes_keep" | "changes_undo" | "changes_revert">;
   /** Records that an agent has written a file. Earlier decisions on this file can then no longer be reverted. */
   agentWrote(path: string, agent: Agent): void;
+  /**
+   * Updates the change record of a file from the disk before the user's decision writes the file.
+   * @throws {Refusal} while an agent is editing the file
+   */
+  prepare(path: string): Promise<void>;
 }
 
 interface DecisionsOptions {
@@ -185,10 +190,6 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     return { step: { before, after }, problem: left > 0 ? problem : undefined };
   }
 
-  /**
-   * Updates the change record of a file from the disk before an undo or a revert.
-   * @throws {Refusal} while an agent is editing the file
-   */
   async function prepare(path: string): Promise<void> {
     const agent = files.awaitingAgent(path);
     if (agent)
@@ -263,6 +264,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
       for (const { steps } of decisions)
         for (const step of steps) if (step.before.path === path) step.changedBy = cli;
     },
+    prepare,
   };
 }
 

@@ -146,6 +146,36 @@ t.test("undoing a later entry of the history does not undo kept changes of the s
   t.equal(String(host.read("a.txt")), "1\n2\n");
 });
 
+t.test("while an agent edits a file, entries of the file are not undone", async (t) => {
+  const host = new ChangesHost(t);
+  host.write("a.txt", "1\n2\n3\n4\n");
+  await host.edit("a.txt", "one\n2\n3\n4\n");
+  await host.keep("a.txt");
+  const other = { cli: "qwen", session: "2", cwd: host.directory };
+  await host.starts("a.txt", other);
+  host.write("a.txt", "one\n2\n3\nfour\n");
+  await takeBack(host, "a.txt");
+  t.match(host.messages(), [/qwen is changing .*a\.txt: answer if the CLI asks you, then try again/]);
+  await host.ended("a.txt", other);
+  t.match(host.change("a.txt"), { cli: "qwen", added: 1, removed: 1 });
+  await takeBack(host, "a.txt");
+  await host.undoesTo(t, "a.txt", "one\n2\n3\n4\n");
+});
+
+t.test("undoing an entry does not hide what a running command has changed", async (t) => {
+  const host = new ChangesHost(t);
+  const tool = { kind: "shell", name: "run_shell_command", command: "sleep 5" } as const;
+  host.write("a.txt", "1\n2\n3\n4\n");
+  await host.edit("a.txt", "one\n2\n3\n4\n");
+  await host.tell({ kind: "tool_starting", tool });
+  host.write("a.txt", "one\n2\n3\nfour\n");
+  await takeBack(host, "a.txt");
+  t.equal(String(host.read("a.txt")), "1\n2\n3\nfour\n");
+  await host.tell({ kind: "tool_ended", tool, failed: false });
+  t.match(host.change("a.txt"), { cli: "gemini", added: 1, removed: 1 });
+  await host.undoesTo(t, "a.txt", "1\n2\n3\n4\n");
+});
+
 t.test("each tool call is an entry of the history, and its text is not kept in memory", async (t) => {
   const host = new ChangesHost(t);
   const text = "a line of some length\n".repeat(15_000);
