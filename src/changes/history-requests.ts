@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { Refusal } from "../base/refusal.ts";
 import type { ShownEntry } from "../contract/changes.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
-import { ABSENT, type FileState, readState } from "../system/file-state.ts";
+import { ABSENT, type FileState, readState, realPath } from "../system/file-state.ts";
 import type { UserFiles } from "../system/user-files.ts";
 import { authorOf, beginChange, follow, isChanged, obstacle, textOf, undone } from "./file-change.ts";
 import type { Entry, History, KnownEntry } from "./history.ts";
@@ -41,7 +41,8 @@ export function answerHistoryRequests({
   return {
     history_asked: ({ id, directories }) =>
       enqueue(async () => {
-        const isOpen = ({ path }: Entry) => directories.some((directory) => isBelow(path, directory));
+        const open = await Promise.all(directories.map(realPath));
+        const isOpen = ({ path }: Entry) => open.some((directory) => isBelow(path, directory));
         bridge.tell("history_show", { id, entries: (await history.list()).filter(isOpen).map(shown) });
       }),
     history_opened: ({ id }) =>

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import * as z from "zod";
@@ -6,6 +6,7 @@ import { readLines, valuesOf } from "../../src/changes/journal.ts";
 import { hashOfPlain } from "../../src/system/disk-text.ts";
 import { ChangesHost } from "../support/changes.ts";
 import { heldMemory } from "../support/memory.ts";
+import { temporary } from "../support/temporary.ts";
 import { waitFor } from "../support/wait.ts";
 
 /** Returns the entries of the history, newest first, without ids and times. */
@@ -174,6 +175,16 @@ t.test("undoing an entry does not hide what a running command has changed", asyn
   await host.tell({ kind: "tool_ended", tool, failed: false });
   t.match(host.change("a.txt"), { cli: "gemini", added: 1, removed: 1 });
   await host.undoesTo(t, "a.txt", "1\n2\n3\n4\n");
+});
+
+t.test("the history is listed for a directory that is open through a link", async (t) => {
+  const host = new ChangesHost(t);
+  await host.edit("a.txt", "one\n");
+  const link = join(temporary(t), "link");
+  symlinkSync(host.directory, link);
+  await host.changes.handlers.history_asked({ id: 1, directories: [link] });
+  const shown = host.told.find(([name]) => name === "history_show");
+  t.match(shown, ["history_show", { id: 1, entries: [{ path: host.path("a.txt") }] }]);
 });
 
 t.test("each tool call is an entry of the history, and its text is not kept in memory", async (t) => {
