@@ -122,6 +122,7 @@ export function createServices(options: ServicesOptions): Services {
   const changes = createChanges({
     bridge,
     terminalOf: clientStatus.terminalOf,
+    gone: activity.over,
     userFiles,
     boot,
     log,

@@ -75,12 +75,14 @@ interface ChangesOptions {
   bridge: Bridge;
   /** Name of the terminal in which an agent runs, if known. */
   terminalOf(agent: Agent): string | undefined;
+  /** Called when the process of a working agent has ended. */
+  gone(agent: Agent): void;
   userFiles: UserFiles;
   boot: Pick<Boot, "stateDirectory" | "instance" | "exclude" | "absence" | "notes" | "workspace">;
   log: Log;
 }
 
-export function createChanges({ bridge, terminalOf, userFiles, boot, log }: ChangesOptions): Changes {
+export function createChanges({ bridge, terminalOf, gone, userFiles, boot, log }: ChangesOptions): Changes {
   const { stateDirectory, instance, exclude, absence, workspace } = boot;
   const { directories } = workspace;
   const memory = createChangeMemory({ directory: stateDirectory, instance, exclude, log });
@@ -105,6 +107,7 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, log }: Chan
   const tracker = createTracker({
     bridge,
     terminalOf,
+    gone,
     files,
     turns,
     history,

@@ -7,7 +7,7 @@ import type { Agent, AgentEvent, EditTexts, Tool } from "../contract/hooks.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 import { hashOfPlain } from "../system/disk-text.ts";
 import { ABSENT, type FileState, readState, realPath, unknown } from "../system/file-state.ts";
-import type { AgentTurns } from "./agent-turns.ts";
+import { type AgentTurns, sentenceOf } from "./agent-turns.ts";
 import type { PendingEdits } from "./change-memory.ts";
 import type { ChangedFiles } from "./changed-files.ts";
 import type { CommandMemory, RestoredCommand } from "./command-memory.ts";
@@ -52,6 +52,8 @@ interface TrackerOptions {
   bridge: Pick<Bridge, "tell">;
   /** Name of the terminal in which an agent runs, if known. */
   terminalOf(agent: Agent): string | undefined;
+  /** Called when the process of a working agent has ended. */
+  gone(agent: Agent): void;
   files: ChangedFiles;
   turns: AgentTurns;
   history: History;
@@ -314,7 +316,11 @@ export function createTracker(options: TrackerOptions): Tracker {
     if (gone.length === 0) return;
     // Uses the queue, because earlier events of these agents may still be waiting there.
     await enqueue(async () => {
-      for (const agent of gone) if (agents.end(agent)) await turnEnds(agent, true);
+      for (const agent of gone) {
+        if (!agents.end(agent)) continue;
+        options.gone(agent);
+        await turnEnds(agent, true);
+      }
     });
   }
 
@@ -366,14 +372,6 @@ export function createTracker(options: TrackerOptions): Tracker {
       return commands.stored();
     },
   };
-}
-
-/** Tells the user after a turn why changes may be missing from the list. */
-function sentenceOf(cli: string, [first, ...others]: ReadonlySet<string>): string | undefined {
-  if (first === undefined) return undefined;
-  const more =
-    others.length > 0 ? ` (${others.length} more ${others.length === 1 ? "reason" : "reasons"})` : "";
-  return `Some changes by ${cli} may be missing from :GeminiChanges: ${first}${more}.`;
 }
 
 /** Returns the texts before and after a change; undefined if one of these is unknown. */

@@ -164,6 +164,8 @@ export function createClientStatus({ bridge, clients, profiles, ...options }: Cl
           if (id !== undefined && terminals.nameOf(id) === terminal) endReady(agent);
         }
       },
+      /** Called when the process of an agent has ended. No hook then reports the end of its turn. */
+      over: turns.over,
       /** Called when a session has ended. Ends the turns of its agents. */
       gone(client: Client) {
         for (const { agent } of ofSession(client.id)) turns.over(agent);

@@ -1,4 +1,6 @@
 /** Tests events and activity of agents. The test simulates the CLI: connects, and sends hook events. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -137,6 +139,18 @@ t.test("the turns of a connected CLI are reported", async (t) => {
     await tells(bridge, 1);
     t.match(await told(bridge), [{ name: "TurnEnded", data: common }]);
   });
+});
+
+t.test("the turn of a CLI that is not connected ends with the process of the CLI", async (t) => {
+  const { bridge } = await start(t);
+  const cli = spawn("sleep", ["1000"]);
+  t.teardown(() => cli.kill("SIGKILL"));
+  await once(cli, "spawn");
+  await hook(bridge, "BeforeAgent", { prompt: "go" }, cli.pid);
+  await tells(bridge, 1);
+  cli.kill("SIGKILL");
+  await tells(bridge, 2);
+  t.match(await told(bridge), [{ name: "TurnStarted" }, { name: "TurnEnded", data: { session: "s" } }]);
 });
 
 t.test("earlier edits can be undone although no hook reports the end of a rejected edit", async (t) => {

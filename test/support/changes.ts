@@ -71,6 +71,7 @@ export class ChangesHost {
     this.changes = createChanges({
       bridge,
       terminalOf: () => "gemini-2",
+      gone: () => {},
       userFiles,
       boot,
       log,
