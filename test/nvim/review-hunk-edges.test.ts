@@ -79,3 +79,29 @@ t.test('"0 hunks" is shown only for equal bytes', async (t) => {
     await nvim.close();
   }
 });
+
+for (const layout of ["inline", "vertical"])
+  t.test(
+    `a dropped hunk gets the lines of the file although the file's buffer is gone: ${layout}`,
+    async (t) => {
+      const init = `require('gemini-bridge').setup({ diff = { layout = '${layout}' } })`;
+      const { reviewer, nvim } = await startReviewer(t, { files: { "b.txt": "b\n" }, args: ["b.txt"], init });
+      for (const end of ["bdelete", "bwipeout"]) {
+        const file = `${end}.txt`;
+        await nvim.lua("vim.fn.writefile({ 'one', 'two', 'three' }, ...)", file);
+        await nvim.command(`edit ${file} | edit b.txt`);
+        const id = await reviewer.open(nvim.path(file), "one\n2\nthree\n");
+        await reviewer.review();
+        await nvim.command(`${end} ${file}`);
+        await nvim.input("gg]h\\d");
+        t.equal(await nvim.lua(TEXT), "one\ntwo\nthree\n", end);
+        await nvim.input("\\u");
+        t.equal(await nvim.lua(TEXT), "one\n2\nthree\n", "undo restores the hunk");
+        const win = (await reviewer.proposals())[0];
+        t.match(await nvim.lua("return vim.wo[...].winbar", win), "· 1 hunk ·", "hunks are still counted");
+        t.notMatch(await nvim.messages(), /E\d+:/);
+        t.equal(await reviewer.close(id), "one\n2\nthree\n");
+        await reviewer.outcomes();
+      }
+    },
+  );

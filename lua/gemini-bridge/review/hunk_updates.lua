@@ -2,6 +2,7 @@
 local diff_hunks = require("gemini-bridge.review.diff_hunks")
 local drafts = require("gemini-bridge.review.drafts")
 local inline = require("gemini-bridge.review.inline")
+local proposal = require("gemini-bridge.review.proposal")
 local records = require("gemini-bridge.review.records")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local winbar = require("gemini-bridge.review.window.winbar")
@@ -15,13 +16,11 @@ local COUNT_DELAY_MS = 50
 ---@param review gemini_bridge.Review
 function M.update(review)
   local buffers = review.buffers
-  if
-    not records.is_pending(review)
-    or not buffers
-    or not (vim.api.nvim_buf_is_loaded(buffers.proposal) and vim.api.nvim_buf_is_loaded(buffers.original))
-  then
+  if not records.is_pending(review) or not buffers or not vim.api.nvim_buf_is_loaded(buffers.proposal) then
     return
   end
+  -- Without the original text, dropping a hunk would delete its lines.
+  proposal.replace_wiped_original(review)
   diff_hunks.count(review)
   diff_hunks.update_kept(buffers.proposal, review.hunks)
   diff_hunks.follow_newline(review)
