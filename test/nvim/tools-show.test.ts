@@ -186,3 +186,26 @@ t.test(
     t.notMatch(await nvim.messages(), /E\d+:/);
   },
 );
+
+t.test("the tool quickfix keeps focus and mode although an autocommand opens the quickfix window", async (t) => {
+  const init = "vim.api.nvim_create_autocmd('QuickFixCmdPost', { nested = true, command = 'cwindow' })";
+  const { bridge, nvim } = await startBridge(t, { files: FILES, args: ["notes.md"], init });
+  const { text } = await connectEditorClient(t, bridge);
+  const where = () =>
+    nvim.lua("return { vim.api.nvim_get_current_win(), vim.api.nvim_get_mode().mode, vim.fn.bufname() }");
+  const fill = (title: string) =>
+    text("quickfix", { title, items: [{ path: "main.js", line: 1, text: "here" }] });
+
+  for (const keys of ["A", "v", "gh", "V", ":echo", ":terminal<CR>i"]) {
+    await nvim.command("cclose");
+    await nvim.input(keys);
+    const before = await where();
+    t.equal(await fill(keys), "1 entry in the quickfix list.");
+    t.same(await where(), before, keys);
+    t.ok(await nvim.lua("return vim.fn.getqflist({ winid = true }).winid > 0"), "the window is open");
+    await nvim.input(keys.startsWith(":t") ? "<C-\\><C-n>" : "<Esc>");
+  }
+  await nvim.command("cclose | autocmd QuickFixCmdPost * echoerr 'oops'");
+  t.equal(await fill("with an error"), "1 entry in the quickfix list.");
+  await nvim.says("oops");
+});

@@ -32,6 +32,23 @@ function M.end_visual()
   end
 end
 
+--- Runs a step that triggers the user's autocommands. If they move the focus, moves the focus back. Otherwise, the
+--- user's next keys would reach another window.
+---@param step fun(...): any
+---@param ... any Arguments of the step.
+function M.stay(step, ...)
+  local win, mode = vim.api.nvim_get_current_win(), vim.api.nvim_get_mode().mode
+  local end_move = M.begin_move()
+  scheduler.attempt(step, ...)
+  if vim.api.nvim_get_current_win() ~= win and vim.api.nvim_win_is_valid(win) then
+    pcall(vim.api.nvim_set_current_win, win)
+    if mode:find("^[vVsS\22\19]") and vim.api.nvim_get_mode().mode == "n" then
+      vim.cmd.normal({ mode:find("^[sS\19]") and "gv\7" or "gv", bang = true }) -- CTRL-G starts Select mode
+    end
+  end
+  end_move()
+end
+
 --- Moves the focus to a window and switches to Normal mode. Otherwise, keys that the user typed for the previous window
 --- could edit text in the new window or reach a CLI.
 ---@param win integer

@@ -3,6 +3,7 @@
 local documents = require("gemini-bridge.model.documents")
 local disk = require("gemini-bridge.disk.path")
 local choose_window = require("gemini-bridge.review.window.choose_window")
+local focus = require("gemini-bridge.editor.focus_and_mode")
 local swapfile = require("gemini-bridge.disk.swapfile")
 local window = require("gemini-bridge.editor.window")
 
@@ -90,7 +91,8 @@ function M.set_quickfix(params, answer)
     context = CONTEXT,
   })
   vim.cmd(("silent %dchistory"):format(vim.fn.getqflist({ nr = "$" }).nr))
-  vim.api.nvim_exec_autocmds("QuickFixCmdPost", { pattern = "gemini", modeline = false })
+  -- Many users open the quickfix window by an autocommand for this event, and `:cwindow` would take the focus.
+  focus.stay(vim.api.nvim_exec_autocmds, "QuickFixCmdPost", { pattern = "gemini", modeline = false })
   answer({ total = #items })
 end
 
