@@ -187,25 +187,60 @@ t.test(
   },
 );
 
-t.test("the tool quickfix keeps focus and mode although an autocommand opens the quickfix window", async (t) => {
-  const init = "vim.api.nvim_create_autocmd('QuickFixCmdPost', { nested = true, command = 'cwindow' })";
-  const { bridge, nvim } = await startBridge(t, { files: FILES, args: ["notes.md"], init });
-  const { text } = await connectEditorClient(t, bridge);
-  const where = () =>
-    nvim.lua("return { vim.api.nvim_get_current_win(), vim.api.nvim_get_mode().mode, vim.fn.bufname() }");
-  const fill = (title: string) =>
-    text("quickfix", { title, items: [{ path: "main.js", line: 1, text: "here" }] });
+t.test(
+  "the tool quickfix keeps focus and mode although an autocommand opens the quickfix window",
+  async (t) => {
+    const init = "vim.api.nvim_create_autocmd('QuickFixCmdPost', { nested = true, command = 'cwindow' })";
+    const { bridge, nvim } = await startBridge(t, { files: FILES, args: ["notes.md"], init });
+    const { text } = await connectEditorClient(t, bridge);
+    const where = () =>
+      nvim.lua("return { vim.api.nvim_get_current_win(), vim.api.nvim_get_mode().mode, vim.fn.bufname() }");
+    const fill = (title: string) =>
+      text("quickfix", { title, items: [{ path: "main.js", line: 1, text: "here" }] });
 
-  for (const keys of ["A", "v", "gh", "V", ":echo", ":terminal<CR>i"]) {
-    await nvim.command("cclose");
-    await nvim.input(keys);
-    const before = await where();
-    t.equal(await fill(keys), "1 entry in the quickfix list.");
-    t.same(await where(), before, keys);
-    t.ok(await nvim.lua("return vim.fn.getqflist({ winid = true }).winid > 0"), "the window is open");
-    await nvim.input(keys.startsWith(":t") ? "<C-\\><C-n>" : "<Esc>");
+    for (const keys of ["A", "v", "gh", "V", ":echo", ":terminal<CR>i"]) {
+      await nvim.command("cclose");
+      await nvim.input(keys);
+      const before = await where();
+      t.equal(await fill(keys), "1 entry in the quickfix list.");
+      t.same(await where(), before, keys);
+      t.ok(await nvim.lua("return vim.fn.getqflist({ winid = true }).winid > 0"), "the window is open");
+      await nvim.input(keys.startsWith(":t") ? "<C-\\><C-n>" : "<Esc>");
+    }
+    await nvim.command("cclose | autocmd QuickFixCmdPost * echoerr 'oops'");
+    t.equal(await fill("with an error"), "1 entry in the quickfix list.");
+    await nvim.says("oops");
+  },
+);
+
+t.test("the tool open_file leaves the windows of a review and of a comparison as they are", async (t) => {
+  const { bridge, nvim } = await startBridge(t, { files: FILES, args: ["notes.md"] });
+  const { text } = await connectEditorClient(t, bridge);
+  const cli = await bridge.client();
+  const compared = () =>
+    nvim.lua(`return vim.iter(vim.api.nvim_list_wins()):filter(function(win) return vim.wo[win].diff end)
+      :map(function(win) return vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win)):match("[^/]*$") end):totable()`);
+  const shows = (name: string) => nvim.lua("return vim.fn.bufwinid(...) > 0", name);
+
+  for (const place of ["beside the review", "in the proposal", "in a terminal"]) {
+    await nvim.command("%bwipeout! | edit notes.md");
+    if (place !== "in a terminal") await nvim.command("vsplit main.js | wincmd p");
+    else await nvim.command("terminal");
+    await cli.openDiff(nvim.path("main.js"), "greet('Bob');\nconst x = BAD;\n");
+    await nvim.waitFor(async () => ((await compared()) as unknown[]).length === 2, "the review");
+    if (place === "in the proposal") await nvim.command("GeminiReview");
+    t.same(await compared(), ["main.js", "main.js"]);
+    await text("open_file", { path: "long.txt", line: 100 });
+    t.same(await compared(), ["main.js", "main.js"], place);
+    t.ok(await shows("long.txt"));
+    await nvim.command("GeminiReject");
+    await cli.waitForNotification("ide/diffRejected");
+    cli.received["ide/diffRejected"].length = 0;
+    await nvim.waitFor(async () => ((await compared()) as unknown[]).length === 0, "the end of the review");
+    t.equal(await shows("main.js"), place !== "in a terminal", "the user's window of the file stays");
   }
-  await nvim.command("cclose | autocmd QuickFixCmdPost * echoerr 'oops'");
-  t.equal(await fill("with an error"), "1 entry in the quickfix list.");
-  await nvim.says("oops");
+  await nvim.command("%bwipeout! | edit notes.md | diffthis | vsplit main.js | diffthis");
+  await text("open_file", { path: "long.txt" });
+  t.same(await compared(), ["main.js", "notes.md"], "the user's own comparison");
+  t.ok(await shows("long.txt"));
 });

@@ -36,15 +36,20 @@ local function survives_hiding(buf)
   return vim.list_contains({ "", "hide" }, vim.bo[buf].bufhidden)
 end
 
+--- Returns true if a window is compared with other windows, or scrolls together with them.
+---@param win integer
+---@return boolean
+local function is_bound(win)
+  local options = vim.wo[win]
+  return options.diff or options.scrollbind or options.cursorbind
+end
+
 --- Returns true if a tab page already has windows with 'diff', 'scrollbind' or 'cursorbind'. A review must not open
 --- there: Neovim would compare its windows with these windows, or scroll them together.
 ---@param tab integer
 ---@return boolean
 function M.is_bound(tab)
-  return vim.iter(vim.api.nvim_tabpage_list_wins(tab)):any(function(win)
-    local options = vim.wo[win]
-    return options.diff or options.scrollbind or options.cursorbind
-  end)
+  return vim.iter(vim.api.nvim_tabpage_list_wins(tab)):any(is_bound)
 end
 
 --- Returns the window that had the focus before the current window.
@@ -75,9 +80,10 @@ local function in_use(tab)
   return taken
 end
 
---- Chooses a window of the user in which the original text is shown during a review.
+--- Chooses a window of the user in which a buffer can be shown, such as the original text during a review. Leaves out
+--- windows of a review or of another comparison, unless they show the buffer already.
 ---@param tab integer
----@param original integer Buffer of the original text.
+---@param original integer Buffer to show.
 ---@return integer? win nil if no window is suitable.
 function M.borrow(tab, original)
   local taken = in_use(tab)
@@ -95,17 +101,21 @@ function M.borrow(tab, original)
     return a > b
   end)
   return vim.iter(candidates):find(function(win)
-    return taken[win] == nil and survives_hiding(vim.api.nvim_win_get_buf(win))
+    return taken[win] == nil and not is_bound(win) and survives_hiding(vim.api.nvim_win_get_buf(win))
   end)
 end
 
---- Chooses the window to split if no window of the user can show the original text.
+--- Chooses the window to split if no window of the user can show the original text. Prefers windows that are not
+--- compared with others.
 ---@param tab integer
 ---@return { win: integer, split: "above"|"left", ordinary: boolean }
 function M.base(tab)
   local windows = M.windows(tab)
   local ordinary = vim.tbl_filter(is_ordinary, windows)
-  local pool = #ordinary > 0 and ordinary or windows
+  local free = vim.tbl_filter(function(win)
+    return not is_bound(win)
+  end, ordinary)
+  local pool = #free > 0 and free or #ordinary > 0 and ordinary or windows
   table.sort(pool, function(a, b)
     local function area(win)
       return vim.api.nvim_win_get_width(win) * vim.api.nvim_win_get_height(win)
