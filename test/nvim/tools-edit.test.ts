@@ -223,6 +223,21 @@ t.test("files that tools edit keep their encoding and their final line break", a
   t.equal(wide, "\uFEFFgr\u00fc\u00df('Zo\u00eb');\n");
 });
 
+t.test("more files than Neovim keeps for tools can be edited again and again", async (t) => {
+  const names = Array.from({ length: 105 }, (_, index) => `file${index}.js`);
+  const files = Object.fromEntries(names.map((name) => [name, "greet();\n"]));
+  const { bridge, nvim } = await startBridge(t, { files, args: ["file0.js"], init: languageServer() });
+  const { text } = await connectEditorClient(t, bridge);
+  for (const [symbol, newName] of [
+    ["greet", "welcome"],
+    ["welcome", "hail"],
+  ] as const) {
+    const rename = { path: "file0.js", line: 1, symbol, new_name: newName };
+    t.match(await text("rename", rename), "105 files changed and written.");
+    for (const name of names) t.equal(readFileSync(nvim.path(name), "utf8"), `${newName}();\n`, name);
+  }
+});
+
 t.test("invalid edits of a language server are refused", async (t) => {
   const { bridge } = await startBridge(t, { files: FILES, args: ["main.js"], init: languageServer("lying") });
   const client = await connectEditorClient(t, bridge);

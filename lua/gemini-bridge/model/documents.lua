@@ -21,12 +21,18 @@ local MAX_SEARCHED = 1000
 ---@class gemini_bridge.Hidden
 ---@field is_own boolean True if this module has created the buffer. Other buffers may be used by a quickfix list.
 ---@field timer uv.uv_timer_t
----@field read_at number Time when the file was loaded (milliseconds).
+---@field read_at number Time when the file was loaded (Unix milliseconds).
 ---@field group integer
 
 --- Buffers that this module has loaded and that no window has shown yet.
 ---@type table<integer, gemini_bridge.Hidden>
 local hidden = {}
+
+---@return number # Unix milliseconds.
+local function now()
+  local seconds, microseconds = vim.uv.gettimeofday()
+  return seconds * 1000 + microseconds / 1000
+end
 
 ---@param buf integer
 local function let_go(buf)
@@ -137,7 +143,7 @@ local function read(path)
   hidden[buf] = {
     is_own = not vim.list_contains(others, buf),
     timer = assert(vim.uv.new_timer()),
-    read_at = vim.uv.now(),
+    read_at = now(),
     group = group,
   }
   return buf
@@ -159,7 +165,7 @@ local function await(buf, params, is_new, answer)
     local ready = vim.lsp.get_clients({ bufnr = buf })
     local starting = #vim.lsp.get_clients({ bufnr = buf, _uninitialized = true }) - #ready
     local entry = hidden[buf]
-    local may_come = starting > 0 or entry and vim.uv.now() - entry.read_at < ATTACH_TIME_MS
+    local may_come = starting > 0 or entry and now() - entry.read_at < ATTACH_TIME_MS
     if #supporting == 0 and may_come and not is_late then
       return false
     end
@@ -203,6 +209,15 @@ function M.load(path)
     keep(buf)
   end
   return buf
+end
+
+--- Returns true if a hidden buffer was loaded after a time. Its 'changedtick' then says nothing about that time, even if
+--- an earlier hidden buffer had the text of the file.
+---@param buf integer
+---@param time number Unix milliseconds.
+---@return boolean
+function M.is_loaded_after(buf, time)
+  return hidden[buf] ~= nil and hidden[buf].read_at > time
 end
 
 ---@param params gemini_bridge.questions.document

@@ -20,8 +20,13 @@ local OPTIONS = { "fileencoding", "fileformat", "endofline", "bomb", "binary" }
 ---@param buf integer
 ---@return boolean
 local function has_changed(file, buf)
-  if file.tick then
-    return file.tick ~= vim.api.nvim_buf_get_changedtick(buf)
+  local sent = vim.lsp.util.buf_versions[buf]
+  if not (file.since and documents.is_loaded_after(buf, file.since)) then
+    if file.version and sent and sent ~= file.version then
+      return true
+    elseif file.tick then
+      return file.tick ~= vim.api.nvim_buf_get_changedtick(buf)
+    end
   end
   if not file.since then
     return false
@@ -37,12 +42,11 @@ end
 local function check(file)
   local buf = documents.load(file.path)
   local name = disk.display(file.path)
-  local sent = vim.lsp.util.buf_versions[buf]
   if vim.bo[buf].modified then
     error(("%s has unsaved changes: ask the user to save or discard them"):format(name), 0)
   elseif not vim.bo[buf].modifiable or vim.bo[buf].readonly then
     error(("%s is read-only in Neovim"):format(name), 0)
-  elseif has_changed(file, buf) or (file.version and sent and sent ~= file.version) then
+  elseif has_changed(file, buf) then
     error(("%s has changed since the edits were computed: request the edits again"):format(name), 0)
   end
   return buf
