@@ -9,6 +9,12 @@ import type { Terminal } from "./terminal.ts";
 const QUIET_MS = 1_000;
 const MAX_START_MS = 20_000;
 
+/**
+ * Time for which a prompt that has just appeared must be visible before a text is typed (ms). Gemini CLI 0.61.0 and
+ * Qwen Code 0.24.4 may draw their prompt before they read its keys, and drop what they receive meanwhile.
+ */
+export const READY_MS = 250;
+
 export interface Cli {
   readonly terminal: Terminal;
   /** Rules for reading the CLI's screen; undefined for an unknown program. */

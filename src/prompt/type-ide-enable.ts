@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Bridge } from "../neovim/bridge.ts";
 import type { Destinations } from "./destination.ts";
-import type { Cli } from "./screen-state.ts";
+import { type Cli, READY_MS } from "./screen-state.ts";
 import { bare, type Drawing, read } from "./screens.ts";
 
 /**
@@ -95,6 +95,7 @@ export function createIdeEnabler({ bridge, destinations, drawingOf, connected, s
     let wasInterrupted = false;
     let droppedAt: number | undefined;
     let askedAt = 0;
+    let emptyAt: number | undefined;
     let shownAt: number | undefined;
     let enteredAt: number | undefined;
     const unfollow = terminal.follow();
@@ -107,6 +108,7 @@ export function createIdeEnabler({ bridge, destinations, drawingOf, connected, s
         const lines = screen.lines.slice(-SCREEN_LINES);
         const text = bare(lines.join(""));
         const prompt = read(lines, drawing);
+        emptyAt = prompt.state === "empty" ? (emptyAt ?? now) : undefined;
         if (QUESTION.test(text)) {
           wasInterrupted = isTyped && enteredAt === undefined;
           droppedAt = undefined;
@@ -123,8 +125,8 @@ export function createIdeEnabler({ bridge, destinations, drawingOf, connected, s
             enteredAt === undefined ? STABLE_MS + (shownAt ?? now) : enteredAt + REPEAT_INTERVAL_MS;
           // Presses Enter until the command is gone, because the list of completions may take the first Enter.
           if (shownAt !== undefined && now >= dueAt && (await terminal.press("\r"))) enteredAt = now;
-        } else if ((askedAt > 0 || now >= begin) && prompt.state === "empty" && !WORKING.test(text)) {
-          if (cli.isBusy || screen.isEditing) continue;
+        } else if ((askedAt > 0 || now >= begin) && emptyAt !== undefined && !WORKING.test(text)) {
+          if (cli.isBusy || screen.isEditing || now - emptyAt < READY_MS) continue;
           cli.isBusy = true;
           cli.isBusy = isTyped = await terminal.press(COMMAND);
           if (isTyped) deadline = now + SHOW_TIMEOUT_MS;

@@ -2,7 +2,7 @@
  * Types one prompt into a CLI: waits until the CLI accepts input, types the text, checks that the text has arrived, and
  * presses Enter.
  */
-import type { Cli } from "./screen-state.ts";
+import { type Cli, READY_MS } from "./screen-state.ts";
 import { bare, type Reading } from "./screens.ts";
 
 /** Timeout for a typed text to appear (ms). Longer for a known CLI, because a known CLI may be busy. */
@@ -77,10 +77,16 @@ export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: W
   /** Pastes the text as soon as the CLI accepts text. @returns the last screen before the paste */
   function paste(): Promise<Reading | undefined> {
     const since = Date.now();
+    let freeSince: number | undefined = since - READY_MS; // a prompt that is free at once is not new
     return until(async (reading) => {
       const isFree =
         reading.state === "empty" || (reading.state === "typed" && (!prompt.submit || isOurs(reading)));
-      if (!isFree || cli.isBusy) return void waiting(cli.isBusy ? "absent" : reading.state, since);
+      if (!isFree || cli.isBusy) {
+        freeSince = undefined;
+        return void waiting(cli.isBusy ? "absent" : reading.state, since);
+      }
+      freeSince ??= Date.now();
+      if (Date.now() - freeSince < READY_MS) return undefined;
       cli.isBusy = isTyping = true;
       if (await put(reading)) return reading;
       cli.isBusy = isTyping = false;

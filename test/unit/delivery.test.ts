@@ -87,6 +87,24 @@ t.test("a prompt is not pasted below text that the user has just begun", async (
   t.same(terminal.typed, ["hello ", "\r"]);
 });
 
+t.test("a prompt is not lost in a CLI that draws its prompt before it reads keys", async (t) => {
+  const { terminal, cli } = start();
+  terminal.screen = ["Initializing..."];
+  let isReading = false;
+  terminal.beforeTyping = () => {
+    if (!isReading) t.fail("the CLI would drop the text");
+  };
+  const states: string[] = [];
+  const delivery = deliver(cli, prompt(), { text: "hello ", enter: true }, (state) => states.push(state));
+  await waitFor(() => states.includes("absent"), "the prompt to wait for the CLI");
+  terminal.screen = EMPTY;
+  setTimeout(() => {
+    isReading = true;
+  }, 100);
+  t.same(await delivery, { typed: true });
+  t.same(terminal.typed, ["hello ", "\r"]);
+});
+
 /** Types `/ide enable` into a CLI that asks whether to connect. */
 function startEnabling(t: Test, { terminal, cli }: ReturnType<typeof start>): () => Promise<void> {
   const closing = new AbortController();
