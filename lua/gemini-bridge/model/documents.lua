@@ -211,8 +211,8 @@ function M.load(path)
   return buf
 end
 
---- Returns true if a hidden buffer was loaded after a time. Its 'changedtick' then says nothing about that time, even if
---- an earlier hidden buffer had the text of the file.
+--- Returns true if a hidden buffer was loaded after a time. Its 'changedtick' then says nothing about that time, even
+--- if an earlier hidden buffer had the text of the file.
 ---@param buf integer
 ---@param time number Unix milliseconds.
 ---@return boolean
