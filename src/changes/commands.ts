@@ -25,6 +25,8 @@ export interface OpenPlaces {
 
 export interface Written extends Touched {
   readonly after: FileState;
+  /** True if an agent began to edit the file after the command had ended. `after` is the state before this edit. */
+  readonly isBeforeEdit: boolean;
 }
 
 export interface CommandResult {
@@ -80,9 +82,9 @@ interface Command {
   readonly noticed: Set<number>;
   /**
    * For each file that an agent has edited after the command, but before the end of the comparison: its state before
-   * this edit.
+   * this edit, and its entry in `settled` at that time.
    */
-  readonly seen: Map<string, FileState>;
+  readonly seen: Map<string, { now: FileState; settled: FileState | undefined }>;
   hasEnded: boolean;
 }
 
@@ -108,12 +110,14 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
     const yieldIfDue = createYielder();
     for (const { path, before } of touched) {
       await yieldIfDue();
-      const after = seen.get(path) ?? (await readState(path));
+      const edited = seen.get(path);
+      const after = edited?.now ?? (await readState(path));
       size += lengthOf(after);
       const fits =
         size <= MAX_TEXT_LENGTH ? after : { ...after, ...unknown(TOO_MUCH), version: after.version };
       // Looks up `settled` again, because the user or another agent may have written the file during the comparison.
-      written.push({ path, before: settled.get(path) ?? before, after: fits });
+      const now = edited ? edited.settled : settled.get(path);
+      written.push({ path, before: now ?? before, after: fits, isBeforeEdit: edited !== undefined });
     }
     return { written: written.filter(({ before, after }) => before.version !== after.version), gaps };
   }
@@ -150,7 +154,8 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
       try {
         const found = await result(one);
         running.delete(one);
-        for (const { path, after } of found.written) settled(path, after);
+        // Leaves out files that an agent has edited since, because this edit is newer.
+        for (const { path, after } of found.written) if (!one.seen.has(path)) settled(path, after);
         return found;
       } finally {
         running.delete(one);
@@ -170,7 +175,8 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
       settled(path, now);
     },
     editing(path, now) {
-      for (const { hasEnded, seen } of running) if (hasEnded && !seen.has(path)) seen.set(path, now);
+      for (const { hasEnded, seen, settled } of running)
+        if (hasEnded && !seen.has(path)) seen.set(path, { now, settled: settled.get(path) });
     },
     forget: snapshots.forget,
     stored: async () => void (await storing),

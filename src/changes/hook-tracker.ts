@@ -239,9 +239,9 @@ export function createTracker(options: TrackerOptions): Tracker {
     if (!result) return;
     const yieldIfDue = createYielder();
     for (const gap of result.gaps) turns.missed(agent, gap);
-    for (const { path, before, after } of result.written) {
+    for (const { path, before, after, isBeforeEdit } of result.written) {
       await yieldIfDue();
-      if (files.awaitingAgent(path)) continue;
+      if (files.awaitingAgent(path) && !isBeforeEdit) continue;
       const change = files.get(path) ?? files.begin(path, before, turns.authorOf(agent));
       if (isAgreed(path, after)) files.set(follow(change, after));
       else wrote(agent, change, after);

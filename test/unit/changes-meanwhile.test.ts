@@ -98,6 +98,23 @@ t.test(
   },
 );
 
+t.test(
+  "an edit right after a command does not hide that the command has changed the same file",
+  async (t) => {
+    const host = await start(t);
+    const command = { ...SLEEP, command: "sed -i s/1/one/ clean.txt" };
+    await host.tell({ kind: "tool_starting", tool: command });
+    sh(host, command.command);
+    const ended = host.tell({ kind: "tool_ended", tool: command, failed: false });
+    await host.starts("clean.txt");
+    host.write("clean.txt", "one\n2\n3\nfour\n");
+    await host.ended("clean.txt");
+    await ended;
+    t.match(host.change("clean.txt"), { added: 2, removed: 2 });
+    await host.undoesTo(t, "clean.txt", "1\n2\n3\n4\n");
+  },
+);
+
 t.test("open and listed files are read first, so that a slow Git does not matter for them", async (t) => {
   const host = await start(t);
   await host.edit("other.txt", "1\n2\n3\n4\ntheirs\n");
