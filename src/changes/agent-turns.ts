@@ -98,14 +98,6 @@ function nothing(): Pick<Turn, "files" | "gaps"> {
   return { files: new Set(), gaps: new Set() };
 }
 
-/** Tells the user after a turn why changes may be missing from the list. */
-export function sentenceOf(cli: string, [first, ...others]: ReadonlySet<string>): string | undefined {
-  if (first === undefined) return undefined;
-  const more =
-    others.length > 0 ? ` (${others.length} more ${others.length === 1 ? "reason" : "reasons"})` : "";
-  return `Some changes by ${cli} may be missing from :GeminiChanges: ${first}${more}.`;
-}
-
 function shorten(prompt: string): string {
   const line = prompt.trim().replace(/\s+/g, " ");
   return line.length > MAX_PROMPT_LENGTH ? `${line.slice(0, MAX_PROMPT_LENGTH - 1)}…` : line;

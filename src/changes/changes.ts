@@ -27,6 +27,7 @@ import { createTracker } from "./hook-tracker.ts";
 import { createDecisions } from "./keep-and-undo.ts";
 import { oldLines, shownLines, wholeLines } from "./shown-lines.ts";
 import { createStaging } from "./staging.ts";
+import { createTurnReport } from "./turn-report.ts";
 import { createUndoNotes } from "./undo-notes.ts";
 import { candidatesAt, isBelow } from "./work-tree.ts";
 
@@ -105,8 +106,7 @@ export function createChanges({ bridge, terminalOf, gone, userFiles, boot, log }
     },
   });
   const tracker = createTracker({
-    bridge,
-    terminalOf,
+    report: createTurnReport({ bridge, terminalOf, files, turns }),
     gone,
     files,
     turns,
@@ -284,7 +284,10 @@ export function createChanges({ bridge, terminalOf, gone, userFiles, boot, log }
         history,
         enqueue: enqueueAfterGone,
         userFiles,
-        prepare: decisions.prepare,
+        async prepare(path) {
+          await decisions.prepare(path);
+          if (!files.get(path)) await tracker.takeUnlisted(path);
+        },
         restored,
       }),
       file_written({ path: named }) {

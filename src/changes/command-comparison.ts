@@ -4,6 +4,7 @@
  */
 import type { Stats } from "node:fs";
 import { basename } from "node:path";
+import { createYielder } from "../base/work-slices.ts";
 import {
   ABSENT,
   type FileState,
@@ -25,6 +26,7 @@ import {
   createFilter,
   type Found,
   lookAt,
+  nameIn,
   pathIn,
   readIndex,
   type Scope,
@@ -108,6 +110,56 @@ export async function compare({ snapshot, settled, noticed, scope }: ComparisonO
   // folder are listed as deleted.
   const wasReal = ({ before }: Touched, i: number) => i < earlier.length && before.version !== BELOW_LINK;
   return { touched: all.filter((one, i) => real[i] || wasReal(one, i)), gaps: [...gaps] };
+}
+
+/**
+ * Returns the states that some files had before a command that is still running. Leaves out files that still match
+ * Git's index, and files whose earlier state is unknown.
+ */
+export async function statesBefore(
+  paths: readonly string[],
+  { snapshot, settled, noticed, scope }: ComparisonOptions,
+): Promise<Map<string, FileState>> {
+  const { files, trees, since } = snapshot;
+  const states = new Map<string, FileState>();
+  const asked = new Set<string>();
+  for (const path of paths) {
+    const known = settled.get(path) ?? files.get(path);
+    if (known) states.set(path, known);
+    else asked.add(path);
+  }
+  if (asked.size === 0) return states;
+  const isAsked = (path: string) => asked.has(path);
+  for (const tree of trees) {
+    const part = await partOf(tree, (name) => isAsked(pathIn(tree, name)) || isAttributes(name));
+    for (const { name } of part.entries) asked.delete(pathIn(tree, name));
+    const changed = await changedEntries(part, since, () => true);
+    const isConverted = changed.some(({ entry }) => isAttributes(entry.name));
+    for (const { path, before } of await withBytes(tree, changed, isConverted))
+      if (before.kind === "known") states.set(path, before);
+  }
+  const isOpen = await createFilter(scope, "/");
+  const others = [...asked].filter((path) => isOpen(nameIn("/", path)));
+  for (const { path, before } of await newFiles(others, since, renamedFiles([], noticed)))
+    if (before.kind === "absent") states.set(path, before);
+  return states;
+}
+
+/** Returns a snapshot of a tree with only some of its entries. */
+async function partOf(tree: TreeSnapshot, isWanted: (name: string) => boolean): Promise<TreeSnapshot> {
+  const places: number[] = [];
+  const yieldIfDue = createYielder();
+  for (const [at, { name }] of tree.entries.entries()) {
+    const pausing = yieldIfDue();
+    if (pausing) await pausing;
+    if (isWanted(name)) places.push(at);
+  }
+  return {
+    ...tree,
+    entries: places.flatMap((at) => tree.entries[at] ?? []),
+    looked: places.filter((at) => at < tree.looked).length,
+    modes: Uint16Array.from(places, (at) => tree.modes[at] ?? 0),
+  };
 }
 
 async function changedSince(base: ReadonlyMap<string, FileState>): Promise<Earlier[]> {

@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { createYielder } from "../base/work-slices.ts";
 import type { Agent } from "../contract/hooks.ts";
 import { type FileState, inodeOf, readState, unknown } from "../system/file-state.ts";
-import { compare, TOO_MUCH, type Touched } from "./command-comparison.ts";
+import { compare, statesBefore, TOO_MUCH, type Touched } from "./command-comparison.ts";
 import type { CommandMemory, RestoredCommand } from "./command-memory.ts";
 import { createSnapshots, lengthOf, restoreSnapshot, type Snapshot } from "./command-snapshot.ts";
 import type { Scope } from "./work-tree.ts";
@@ -27,6 +27,15 @@ export interface Written extends Touched {
   readonly after: FileState;
   /** True if an agent began to edit the file after the command had ended. `after` is the state before this edit. */
   readonly isBeforeEdit: boolean;
+  /** Set if another command, which is still running, has changed the file before. */
+  readonly earlier?: EarlierWrite | undefined;
+}
+
+/** A change of a file by a command that is still running. */
+export interface EarlierWrite {
+  readonly agent: Agent;
+  /** State of the file before the change. */
+  readonly before: FileState;
 }
 
 export interface CommandResult {
@@ -60,6 +69,12 @@ export interface Commands {
   /** Records that a running command has written a file. @param before state of the file before that write */
   noticed(before: FileState, path: string, now: FileState): void;
   /**
+   * Finds the files that running commands have changed. Must be called before others write these files: the comparison
+   * at the end of a command leaves out what others have written, and would not find the earlier change.
+   * @param states current states of the files
+   */
+  earlier(states: ReadonlyMap<string, FileState>): Promise<Map<string, EarlierWrite>>;
+  /**
    * Records the state of a file just before an agent's edit. Otherwise, a comparison that still runs after a command
    * could attribute the edit to the command.
    */
@@ -76,6 +91,8 @@ interface Command {
   readonly command: string;
   readonly scope: Scope;
   readonly snapshot: Promise<Snapshot>;
+  /** The snapshot, as soon as it is complete. */
+  taken?: Snapshot;
   /** For each file that the user or another agent has written during the command: its state after the write. */
   readonly settled: Map<string, FileState>;
   /** Inodes of files whose content before the command is known. An inode still identifies a file after a rename. */
@@ -98,7 +115,18 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
   let storing: Promise<unknown> = Promise.resolve();
 
   function begin(one: Pick<Command, "id" | "agent" | "command" | "scope" | "snapshot">): void {
-    running.add({ ...one, settled: new Map(), noticed: new Set(), seen: new Map(), hasEnded: false });
+    const command: Command = {
+      ...one,
+      settled: new Map(),
+      noticed: new Set(),
+      seen: new Map(),
+      hasEnded: false,
+    };
+    running.add(command);
+    one.snapshot.then(
+      (taken) => Object.assign(command, { taken }),
+      () => {},
+    );
   }
 
   async function result(one: Command): Promise<CommandResult> {
@@ -122,11 +150,41 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
     return { written: written.filter(({ before, after }) => before.version !== after.version), gaps };
   }
 
+  function settle(one: Command, path: string, now: FileState): void {
+    one.settled.set(path, now);
+    memory.settled(one.id, path, now);
+  }
+
   function settled(path: string, now: FileState): void {
-    for (const one of running) {
-      one.settled.set(path, now);
-      memory.settled(one.id, path, now);
+    for (const one of running) settle(one, path, now);
+  }
+
+  /** @param until time of the states (Unix milliseconds). Commands that started later did not cause these states */
+  async function earlier(
+    states: ReadonlyMap<string, FileState>,
+    until = Number.POSITIVE_INFINITY,
+  ): Promise<Map<string, EarlierWrite>> {
+    const found = new Map<string, EarlierWrite>();
+    const paths = [...states.keys()];
+    // Copies what is settled now, because others may write the files while this function reads from Git.
+    const commands = [...running].map((one) => ({
+      one,
+      settled: new Map(paths.flatMap((path) => entryOf(one.settled, path))),
+      // Before its snapshot is complete, a command has changed nothing.
+      snapshot: one.hasEnded ? undefined : one.taken,
+    }));
+    for (const { one, settled, snapshot } of commands) {
+      const { agent, noticed, scope } = one;
+      if (!snapshot || snapshot.since >= until) continue;
+      const before = await statesBefore(paths, { snapshot, settled, noticed, scope });
+      for (const [path, state] of before) {
+        const now = states.get(path);
+        if (!now || isSame(state, now)) continue;
+        if (!found.has(path)) found.set(path, { agent, before: state });
+        if (one.settled.get(path) === settled.get(path)) settle(one, path, now);
+      }
     }
+    return found;
   }
 
   return {
@@ -152,11 +210,13 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
       if (!one) return undefined;
       one.hasEnded = true;
       try {
-        const found = await result(one);
+        const { written, gaps } = await result(one);
         running.delete(one);
+        const states = new Map(written.map(({ path, before }) => [path, before]));
+        const others = await earlier(states, (await one.snapshot).since);
         // Leaves out files that an agent has edited since, because this edit is newer.
-        for (const { path, after } of found.written) if (!one.seen.has(path)) settled(path, after);
-        return found;
+        for (const { path, after } of written) if (!one.seen.has(path)) settled(path, after);
+        return { written: written.map((file) => ({ ...file, earlier: others.get(file.path) })), gaps };
       } finally {
         running.delete(one);
         memory.forget(one.id);
@@ -170,6 +230,7 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
       return [...running].at(-1)?.agent;
     },
     settled,
+    earlier: (states) => earlier(states),
     noticed(before, path, now) {
       if (before.kind === "known") for (const { noticed } of running) noticed.add(inodeOf(before));
       settled(path, now);
@@ -181,4 +242,15 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
     forget: snapshots.forget,
     stored: async () => void (await storing),
   };
+}
+
+function entryOf<T>(map: ReadonlyMap<string, T>, key: string): [string, T][] {
+  const value = map.get(key);
+  return value === undefined ? [] : [[key, value]];
+}
+
+/** Returns whether two states have the same content and mode. States of bytes from Git have no version of their own. */
+function isSame(a: FileState, b: FileState): boolean {
+  if (a.kind !== "known" || b.kind !== "known") return a.version === b.version;
+  return a.text === b.text && a.metadata?.mode === b.metadata?.mode;
 }

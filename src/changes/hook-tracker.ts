@@ -4,16 +4,15 @@
  */
 import { createYielder } from "../base/work-slices.ts";
 import type { Agent, AgentEvent, EditTexts, Tool } from "../contract/hooks.ts";
-import type { Bridge } from "../neovim/bridge.ts";
-import { hashOfPlain } from "../system/disk-text.ts";
-import { ABSENT, type FileState, readState, realPath, unknown } from "../system/file-state.ts";
-import { type AgentTurns, sentenceOf } from "./agent-turns.ts";
+import { type FileState, readState, realPath, unknown } from "../system/file-state.ts";
+import type { AgentTurns } from "./agent-turns.ts";
+import { createAgreements } from "./agreements.ts";
 import type { PendingEdits } from "./change-memory.ts";
 import type { ChangedFiles } from "./changed-files.ts";
 import type { CommandMemory, RestoredCommand } from "./command-memory.ts";
 import { LATE } from "./command-snapshot.ts";
-import { type CommandResult, createCommands, type OpenPlaces } from "./commands.ts";
-import { type FileChange, fileStateOf, follow, isChanged, NOT_KNOWN, shown, textOf } from "./file-change.ts";
+import { type CommandResult, createCommands, type EarlierWrite, type OpenPlaces } from "./commands.ts";
+import { beforeTold, type FileChange, fileStateOf, follow, textOf } from "./file-change.ts";
 import type { History } from "./history.ts";
 import { type Agents, createAgents } from "./working-agents.ts";
 
@@ -33,6 +32,8 @@ interface Tracker {
   areCommandsRunning(): boolean;
   /** Updates a change record from the state on disk after a write that no hook has reported. */
   catchUp(change: FileChange, now: FileState): void;
+  /** Lists a file that is not listed yet, if a running command has changed the file. */
+  takeUnlisted(path: string): Promise<void>;
   /**
    * Ends the turns of agents whose processes have ended (see {@link Agents.findGone}). Handles earlier events of these
    * agents first. A function that `enqueue` runs must not await the result, because the function would wait for itself.
@@ -49,9 +50,8 @@ interface Tracker {
 }
 
 interface TrackerOptions {
-  bridge: Pick<Bridge, "tell">;
-  /** Name of the terminal in which an agent runs, if known. */
-  terminalOf(agent: Agent): string | undefined;
+  /** Reports the changes of a turn that has ended. */
+  report(agent: Agent): void;
   /** Called when the process of a working agent has ended. */
   gone(agent: Agent): void;
   files: ChangedFiles;
@@ -81,15 +81,19 @@ interface Seen {
   readonly now: FileState;
 }
 
+/** State of a file before an edit, and what a running command may have changed in the file before. */
+interface SeenBefore extends Seen {
+  readonly earlier: Promise<EarlierWrite | undefined>;
+}
+
 export function createTracker(options: TrackerOptions): Tracker {
-  const { bridge, terminalOf, files, turns, history, openPlaces, enqueue } = options;
+  const { files, turns, history, openPlaces, enqueue } = options;
   const commands = createCommands(options.stateDirectory, options.memory);
   const agents = createAgents({
     gone: () => void resolveGone(),
     changed: files.follow,
   });
-  /** For each file: hashes of the texts that the user has accepted. */
-  const agreements = new Map<string, Set<string>>();
+  const agreements = createAgreements();
   /**
    * Real path of each file that is being edited, by agent and path. The path is resolved only once, because a symbolic
    * link may change during the edit.
@@ -121,14 +125,26 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   /** Reads the file at once, even if earlier events are still waiting to be handled. */
-  async function readBeforeEdit(agent: Agent, filePath: string, begun: AbortSignal): Promise<Seen> {
+  async function readBeforeEdit(agent: Agent, filePath: string, begun: AbortSignal): Promise<SeenBefore> {
     const path = await realPath(filePath);
     places.set(keyOf(agent, filePath), path);
     files.await(agent, path);
     const now = await readState(path);
     const seen = begun.aborted ? unknown(LATE) : now;
     commands.editing(path, seen);
-    return { path, now: seen };
+    return { path, now: seen, earlier: findEarlier(path, seen).catch(() => undefined) };
+  }
+
+  /** Finds out whether a running command has changed a file. */
+  async function findEarlier(path: string, now: FileState): Promise<EarlierWrite | undefined> {
+    return now.kind === "unknown" ? undefined : (await commands.earlier(new Map([[path, now]]))).get(path);
+  }
+
+  /** Lists what a running command has changed in a file that is not listed yet. @returns the new change record */
+  function takeEarlier(path: string, now: FileState, earlier?: EarlierWrite): FileChange | undefined {
+    if (!earlier || agreements.has(path, now)) return undefined;
+    wrote(earlier.agent, files.begin(path, earlier.before, turns.authorOf(earlier.agent)), now);
+    return files.get(path);
   }
 
   async function readAfterEdit(agent: Agent, filePath: string): Promise<Seen> {
@@ -143,9 +159,10 @@ export function createTracker(options: TrackerOptions): Tracker {
    * Handles the start of an edit.
    * @param isAsked true if the CLI has already asked the user. The user may then have accepted the text
    */
-  function editStarts(agent: Agent, { path, now }: Seen, isAsked: boolean): void {
-    if (!isAsked) agreements.delete(path);
-    const known = files.get(path);
+  async function editStarts(agent: Agent, seen: SeenBefore, isAsked: boolean): Promise<void> {
+    const { path, now } = seen;
+    const known = files.get(path) ?? takeEarlier(path, now, await seen.earlier);
+    if (!isAsked) agreements.forget(path);
     const other = files.awaitingAgent(path, agent);
     const isInherited = inherited.delete(keyOf(agent, path));
     if (isInherited) files.arrived(agent, path);
@@ -155,7 +172,7 @@ export function createTracker(options: TrackerOptions): Tracker {
 
   function editEnds(agent: Agent, { path, now }: Seen, failed: boolean, texts?: EditTexts): void {
     const known = files.get(path);
-    const isReviewed = isAgreed(path, now);
+    const isReviewed = agreements.take(path, now);
     // No hook reported the start of this edit, for example because the host process was not running.
     if (!known && (failed || isReviewed)) return;
     const told = beforeTold(now, texts);
@@ -239,11 +256,12 @@ export function createTracker(options: TrackerOptions): Tracker {
     if (!result) return;
     const yieldIfDue = createYielder();
     for (const gap of result.gaps) turns.missed(agent, gap);
-    for (const { path, before, after, isBeforeEdit } of result.written) {
+    for (const { path, before, after, isBeforeEdit, earlier } of result.written) {
       await yieldIfDue();
       if (files.awaitingAgent(path) && !isBeforeEdit) continue;
-      const change = files.get(path) ?? files.begin(path, before, turns.authorOf(agent));
-      if (isAgreed(path, after)) files.set(follow(change, after));
+      const known = files.get(path) ?? takeEarlier(path, before, earlier);
+      const change = known ?? files.begin(path, before, turns.authorOf(agent));
+      if (agreements.take(path, after)) files.set(follow(change, after));
       else wrote(agent, change, after);
     }
     options.commandEnded();
@@ -257,14 +275,6 @@ export function createTracker(options: TrackerOptions): Tracker {
     turns.changed(agent, before.path);
     const texts = textsOf(before, after);
     if (texts && texts.before !== texts.after) history.wrote(agent, author, before, texts);
-  }
-
-  function isAgreed(path: string, now: FileState): boolean {
-    if (now.kind !== "known") return false;
-    const hashes = agreements.get(path);
-    if (!hashes) return false;
-    agreements.delete(path);
-    return hashes.has(hashOfPlain(Buffer.from(now.text, "latin1")));
   }
 
   /**
@@ -289,26 +299,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     forget(inherited, agent);
     if (!agents.areAtWork) commands.forget();
     history.turnEnded(agent);
-    report(agent);
-  }
-
-  /** Tells the user how many changes a turn has made, and why changes may be missing. */
-  function report(agent: Agent): void {
-    const { cli } = agent;
-    const { files: paths, gaps } = turns.end(agent);
-    const changes = [...paths].flatMap((path) => {
-      const change = files.get(path);
-      return change && isChanged(change) ? [shown(change)] : [];
-    });
-    if (changes.length + gaps.size === 0) return;
-    const sum = (count: "added" | "removed") => changes.reduce((all, change) => all + change[count], 0);
-    const counts = { files: changes.length, added: sum("added"), removed: sum("removed") };
-    bridge.tell("turn_changes", {
-      cli,
-      terminal: terminalOf(agent),
-      ...counts,
-      incomplete: sentenceOf(cli, gaps),
-    });
+    options.report(agent);
   }
 
   async function resolveGone(cli?: string): Promise<void> {
@@ -350,14 +341,15 @@ export function createTracker(options: TrackerOptions): Tracker {
     },
     agreed(filePath, hashes) {
       const real = realPath(filePath);
-      void enqueue(async () => {
-        const path = await real;
-        agreements.set(path, new Set([...(agreements.get(path) ?? []), ...hashes]));
-      });
+      void enqueue(async () => agreements.add(await real, hashes));
     },
     settled: commands.settled,
     areCommandsRunning: () => commands.runner !== undefined,
     catchUp: (change, now) => catchUp(change, now, commands.runner),
+    async takeUnlisted(path) {
+      const now = await readState(path);
+      takeEarlier(path, now, await findEarlier(path, now));
+    },
     resolveGone,
     resume(known, edits, running) {
       for (const agent of known) agents.resume(agent);
@@ -378,18 +370,4 @@ export function createTracker(options: TrackerOptions): Tracker {
 function textsOf(before: FileChange, after: FileChange) {
   if ([before, after].some((change) => fileStateOf(change).kind === "unknown")) return undefined;
   return { before: textOf(before) ?? null, after: textOf(after) ?? null };
-}
-
-/**
- * Derives the state of a file before an edit from the texts that the CLI reports. Used if the file was not read in
- * time.
- * @param now state after the edit
- * @returns an unknown state if the reported texts do not match the file byte for byte
- */
-function beforeTold(now: FileState, texts: EditTexts | undefined): FileState {
-  const bytesOf = (plain: string) => Buffer.from(plain).toString("latin1");
-  if (!texts || now.kind !== "known" || bytesOf(texts.after) !== now.text) return unknown(NOT_KNOWN);
-  if (/[\r\uFFFD]/.test(`${texts.before}${now.text}`)) return unknown(NOT_KNOWN);
-  if (texts.before === null) return ABSENT;
-  return { kind: "known", text: bytesOf(texts.before), metadata: now.metadata, version: "told" };
 }

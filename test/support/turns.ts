@@ -113,7 +113,7 @@ export class Turns {
   async take(step: Step): Promise<void> {
     const file = "file" in step ? this.#files[step.file] : undefined;
     const agent = "agent" in step ? this.#agents[step.agent] : undefined;
-    if (file && this.#isTouched(file) && step.kind !== "undo") return;
+    if (file && this.#isTouched(file) && step.kind !== "undo" && step.kind !== "edit") return;
     const work = agent && this.#works.get(agent);
     switch (step.kind) {
       case "edit":

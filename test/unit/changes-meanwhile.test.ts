@@ -12,12 +12,12 @@ import { waitFor } from "../support/wait.ts";
 
 const SLEEP = { kind: "shell", name: "run_shell_command", command: "sleep 5" } as const;
 
-/** Creates a repository with tracked files. */
-async function start(t: Test): Promise<ChangesHost> {
+/** Creates a directory with files. If `isGit` is true, the directory is a repository with tracked files. */
+async function start(t: Test, isGit = true): Promise<ChangesHost> {
   const host = new ChangesHost(t);
   for (const name of ["clean.txt", "other.txt"]) host.write(name, "1\n2\n3\n4\n");
   await delay(50);
-  sh(host, SETUP);
+  if (isGit) sh(host, SETUP);
   host.write("dirty.txt", "mine\n2\n3\n4\n");
   return host;
 }
@@ -114,6 +114,59 @@ t.test(
     await host.undoesTo(t, "clean.txt", "1\n2\n3\n4\n");
   },
 );
+
+for (const isGit of [true, false])
+  t.test(
+    `${isGit ? "in" : "outside"} a work tree, writes of a second agent do not hide what a running command has changed`,
+    async (t) => {
+      const tools = { edit: undefined, command: { ...SLEEP, command: "sleep 6" } };
+      for (const [what, tool] of Object.entries(tools)) {
+        const host = await start(t, isGit);
+        const other = { cli: "qwen", session: "2", cwd: host.directory };
+        const texts: [name: string, before: string][] = [
+          ["clean.txt", "1\n2\n3\n4\n"],
+          ["dirty.txt", "mine\n2\n3\n4\n"],
+          ["new.txt", ""],
+        ];
+        await host.tell({ kind: "tool_starting", tool: SLEEP });
+        for (const [name, before] of texts) host.write(name, `command\n${before}`);
+        for (const [name, before] of texts) {
+          await (tool ? host.tell({ kind: "tool_starting", tool }, other) : host.starts(name, other));
+          host.write(name, `command\n${before}other\n`);
+          await (tool
+            ? host.tell({ kind: "tool_ended", tool, failed: false }, other)
+            : host.ended(name, other));
+        }
+        await host.tell({ kind: "tool_ended", tool: SLEEP, failed: false });
+        for (const [name, before] of texts) {
+          const status = before ? "modified" : "added";
+          t.match(host.change(name), { status, added: 2, removed: 0 }, `${name}, ${what}`);
+          await host.undo(name);
+          t.equal(before && String(host.read(name)), before, `${name}, ${what}`);
+        }
+        t.notOk(existsSync(host.path("new.txt")));
+      }
+    },
+  );
+
+t.test("a second agent's edit during a command counts only for that agent", async (t) => {
+  const host = await start(t);
+  const other = { cli: "qwen", session: "2", cwd: host.directory };
+  await host.tell({ kind: "tool_starting", tool: SLEEP });
+  for (const name of ["clean.txt", "dirty.txt"]) {
+    const before = String(host.read(name));
+    await host.starts(name, other);
+    host.write(name, `${before}other\n`);
+    await host.ended(name, other);
+    t.match(host.change(name), { cli: "qwen", added: 1, removed: 0 });
+  }
+  await host.tell({ kind: "tool_ended", tool: SLEEP, failed: false });
+  await host.tell({ kind: "turn_ended" });
+  await host.tell({ kind: "turn_ended" }, other);
+  const reports = host.told.filter(([name]) => name === "turn_changes").map(([, params]) => params);
+  t.match(reports, [{ cli: "qwen", files: 2 }]);
+  t.equal(reports.length, 1);
+});
 
 t.test("open and listed files are read first, so that a slow Git does not matter for them", async (t) => {
   const host = await start(t);

@@ -164,17 +164,20 @@ t.test("while an agent edits a file, entries of the file are not undone", async 
 });
 
 t.test("undoing an entry does not hide what a running command has changed", async (t) => {
-  const host = new ChangesHost(t);
   const tool = { kind: "shell", name: "run_shell_command", command: "sleep 5" } as const;
-  host.write("a.txt", "1\n2\n3\n4\n");
-  await host.edit("a.txt", "one\n2\n3\n4\n");
-  await host.tell({ kind: "tool_starting", tool });
-  host.write("a.txt", "one\n2\n3\nfour\n");
-  await takeBack(host, "a.txt");
-  t.equal(String(host.read("a.txt")), "1\n2\n3\nfour\n");
-  await host.tell({ kind: "tool_ended", tool, failed: false });
-  t.match(host.change("a.txt"), { cli: "gemini", added: 1, removed: 1 });
-  await host.undoesTo(t, "a.txt", "1\n2\n3\n4\n");
+  for (const isKept of [false, true]) {
+    const host = new ChangesHost(t);
+    host.write("a.txt", "1\n2\n3\n4\n");
+    await host.edit("a.txt", "one\n2\n3\n4\n");
+    if (isKept) await host.keep("a.txt");
+    await host.tell({ kind: "tool_starting", tool });
+    host.write("a.txt", "one\n2\n3\nfour\n");
+    await takeBack(host, "a.txt");
+    t.equal(String(host.read("a.txt")), "1\n2\n3\nfour\n");
+    await host.tell({ kind: "tool_ended", tool, failed: false });
+    t.match(host.change("a.txt"), { cli: "gemini", added: 1, removed: 1 });
+    await host.undoesTo(t, "a.txt", "1\n2\n3\n4\n");
+  }
 });
 
 t.test("the history is listed for a directory that is open through a link", async (t) => {
