@@ -105,6 +105,11 @@ export function createTracker(options: TrackerOptions): Tracker {
   const inherited = new Set<string>();
   /** Commands whose turn ended before the end of the command was reported. The report may still come. */
   const unended = new Set<string>();
+  /**
+   * For each file that a command has changed while an agent was about to edit the file: the change, and the version of
+   * the file's change record then. If the agent does not edit the file, the change is attributed to the command.
+   */
+  const unclear = new Map<string, { agent: Agent; after: FileState; since: string | undefined }>();
   let lastPlaces: OpenPlaces = { files: [], directories: options.directories };
 
   function keyOf(agent: Agent, name: string): string {
@@ -171,6 +176,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   function editEnds(agent: Agent, { path, now }: Seen, failed: boolean, texts?: EditTexts): void {
+    takeUnclear(path, now, failed);
     const known = files.get(path);
     const isReviewed = agreements.take(path, now);
     // No hook reported the start of this edit, for example because the host process was not running.
@@ -252,13 +258,30 @@ export function createTracker(options: TrackerOptions): Tracker {
     } else files.set(follow(change, now));
   }
 
+  /**
+   * Attributes a change of a command to this command after another agent's edit of the file has ended.
+   * @param now state of the file. If the state is still the same as after the command, and the edit has not failed, the
+   * author is unknown
+   */
+  function takeUnclear(path: string, now: FileState, hasFailed: boolean): void {
+    const found = unclear.get(path);
+    const change = files.get(path);
+    unclear.delete(path);
+    if (!found || found.since !== change?.version) return;
+    if (change && (hasFailed || now.version !== found.after.version))
+      catchUp(change, found.after, found.agent);
+  }
+
   async function commandEnds(agent: Agent, result: CommandResult | undefined): Promise<void> {
     if (!result) return;
     const yieldIfDue = createYielder();
     for (const gap of result.gaps) turns.missed(agent, gap);
     for (const { path, before, after, isBeforeEdit, earlier } of result.written) {
       await yieldIfDue();
-      if (files.awaitingAgent(path) && !isBeforeEdit) continue;
+      if (files.awaitingAgent(path) && !isBeforeEdit) {
+        unclear.set(path, { agent, after, since: files.get(path)?.version });
+        continue;
+      }
       const known = files.get(path) ?? takeEarlier(path, before, earlier);
       const change = known ?? files.begin(path, before, turns.authorOf(agent));
       if (agreements.take(path, after)) files.set(follow(change, after));
@@ -289,9 +312,11 @@ export function createTracker(options: TrackerOptions): Tracker {
       await commandEnds(agent, await commands.end(agent, command));
     }
     for (const path of files.awaitedBy(agent)) {
+      const now = await readState(path);
+      takeUnclear(path, now, true);
       const change = files.get(path);
       const isOwn = isGone || inherited.has(keyOf(agent, path));
-      if (change) catchUp(change, await readState(path), isOwn ? agent : commands.runner);
+      if (change) catchUp(change, now, isOwn ? agent : commands.runner);
     }
     files.abandon(agent);
     forget(places, agent);

@@ -168,6 +168,22 @@ t.test("a second agent's edit during a command counts only for that agent", asyn
   t.equal(reports.length, 1);
 });
 
+t.test("a command's change stays listed if a second agent does not edit the file after all", async (t) => {
+  for (const isFailed of [true, false]) {
+    const host = await start(t);
+    const other = { cli: "qwen", session: "2", cwd: host.directory };
+    await host.starts("clean.txt", other);
+    await host.tell({ kind: "tool_starting", tool: SLEEP });
+    host.write("clean.txt", "command\n2\n3\n4\n");
+    await host.tell({ kind: "tool_ended", tool: SLEEP, failed: false });
+    const tool = host.editOf("clean.txt");
+    if (isFailed) await host.tell({ kind: "tool_ended", tool, failed: true }, other);
+    await host.tell({ kind: "turn_ended" }, other);
+    t.match(host.change("clean.txt"), { cli: "gemini", added: 1, removed: 1 });
+    await host.undoesTo(t, "clean.txt", "1\n2\n3\n4\n");
+  }
+});
+
 t.test("open and listed files are read first, so that a slow Git does not matter for them", async (t) => {
   const host = await start(t);
   await host.edit("other.txt", "1\n2\n3\n4\ntheirs\n");
