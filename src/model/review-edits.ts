@@ -4,6 +4,7 @@ import { Refusal } from "../base/refusal.ts";
 import type { ReviewOutcome } from "../base/reviews.ts";
 import type { FileEdits } from "../contract/questions.ts";
 import { count } from "./format.ts";
+import { previewEdits } from "./preview-edits.ts";
 import type { Answer, CallContext } from "./tool.ts";
 
 /** Timeout for all decisions together. Shorter than the ten minutes that Gemini CLI and Qwen Code wait for a tool. */
@@ -28,10 +29,11 @@ const CHANGED: readonly string[] = ["accepted", "edited"] satisfies ReviewOutcom
 export async function reviewEdits(
   files: readonly FileEdits[],
   encoding: string,
-  { ask, editing, waitsFor, workspace }: Pick<CallContext, "ask" | "editing" | "waitsFor" | "workspace">,
+  context: Pick<CallContext, "ask" | "editing" | "waitsFor" | "workspace">,
   timeout = DECISION_TIMEOUT_MS,
 ): Promise<Answer> {
-  const { texts } = await ask("preview_edits", { files, encoding, isReview: true });
+  const { editing, waitsFor, workspace } = context;
+  const texts = await previewEdits(files, { encoding, isReview: true }, context);
   waitsFor("the user's decision");
   const late = new AbortController();
   const end = delay(timeout, "open" as const, { signal: late.signal, ref: false }).catch(

@@ -4,6 +4,7 @@ import { Refusal } from "../base/refusal.ts";
 import type { FileEdits, Moment, Server } from "../contract/questions.ts";
 import { count } from "./format.ts";
 import { pathOf, Range } from "./lsp-answers.ts";
+import { previewEdits } from "./preview-edits.ts";
 import { reviewEdits } from "./review-edits.ts";
 import type { Answer, CallContext } from "./tool.ts";
 
@@ -74,7 +75,7 @@ export async function applyEdits(
   if (files.length === 0) return { text: "There is nothing to change.", structured: { files: [] } };
   if (editing.isGated) return reviewEdits(files, encoding, context);
   // Checks all files before changing the first file.
-  await ask("preview_edits", { files, encoding, isReview: false });
+  await previewEdits(files, { encoding, isReview: false }, context);
   const paths = files.map(({ path }) => path);
   const changed: FileEdits[] = [];
   const problem = await editing.follow(paths, async () => {
