@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";
 import { connectEditorClient, languageServer } from "../support/editor-client.ts";
@@ -221,6 +221,37 @@ t.test("files that tools edit keep their encoding and their final line break", a
   t.equal(onDisk("main.js").toString(), "gr\u00fc\u00df('Ada');", "no line break is added");
   const wide = onDisk("wide.js").toString("utf16le");
   t.equal(wide, "\uFEFFgr\u00fc\u00df('Zo\u00eb');\n");
+});
+
+t.test("no file is changed if one of the files cannot be written, or differs from its buffer", async (t) => {
+  const { bridge, nvim } = await startBridge(t, {
+    files: { ...FILES, "old.js": "greet();\r\n\x1a" },
+    args: ["main.js", "greet.js"],
+    init: languageServer(),
+  });
+  const { refusal, text } = await connectEditorClient(t, bridge);
+  const rename = { path: "main.js", line: 1, symbol: "greet", new_name: "welcome" };
+  const onDisk = (name: string) => readFileSync(nvim.path(name), "utf8");
+  const state = () =>
+    nvim.lua(
+      "return { vim.fn.getline(1, '$'), vim.fn.line('.'), vim.bo.modified, vim.fn.undotree().seq_last }",
+    );
+  await nvim.command("edit other.js | edit greet.js | normal! G");
+  await text("symbols", { path: "other.js" });
+  const before = await state();
+
+  chmodSync(nvim.path("greet.js"), 0o444);
+  t.match(await refusal("rename", rename), "greet.js is read-only on disk");
+  t.same(await state(), before, "the buffer was not touched");
+  chmodSync(nvim.path("greet.js"), 0o644);
+  await nvim.lua(
+    "vim.bo[vim.fn.bufnr('other.js')].bomb = true vim.bo[vim.fn.bufnr('other.js')].modified = false",
+  );
+  t.match(await refusal("rename", rename), "other.js differs on disk from its text in Neovim");
+  for (const [name, content] of Object.entries(FILES)) t.equal(onDisk(name), content, name);
+  await nvim.command("edit other.js | edit!");
+  t.match(await text("rename", rename), "4 files changed and written.");
+  t.equal(onDisk("old.js"), "welcome();\r\n\x1a", "CTRL-Z at the end stays");
 });
 
 t.test("more files than Neovim keeps for tools can be edited again and again", async (t) => {

@@ -12,7 +12,7 @@ local window = require("gemini-bridge.editor.window")
 local M = {}
 
 --- Options that affect how a buffer is written.
-local OPTIONS = { "fileencoding", "fileformat", "endofline", "bomb", "binary" }
+local OPTIONS = { "fileencoding", "fileformat", "endofline", "endoffile", "bomb", "binary" }
 
 --- Returns whether the file has changed after the server computed the edits. A file that does not exist counts as
 --- changed.
@@ -46,6 +46,8 @@ local function check(file)
     error(("%s has unsaved changes: ask the user to save or discard them"):format(name), 0)
   elseif not vim.bo[buf].modifiable or vim.bo[buf].readonly then
     error(("%s is read-only in Neovim"):format(name), 0)
+  elseif vim.uv.fs_stat(file.path) and not vim.uv.fs_access(file.path, "W") then
+    error(("%s is read-only on disk"):format(name), 0)
   elseif has_changed(file, buf) then
     error(("%s has changed since the edits were computed: request the edits again"):format(name), 0)
   end
@@ -103,6 +105,9 @@ local function edit_copy(params, take)
     end
     vim.bo[copy].fixendofline = false
     local before = bytes_of(copy, name)
+    if disk.bytes(file.path) ~= before then
+      error(("%s differs on disk from its text in Neovim: ask the user to reload or save it"):format(name), 0)
+    end
     vim.lsp.util.apply_text_edits(file.edits, copy, params.encoding)
     return take(buf, copy, before, bytes_of(copy, name))
   end)
