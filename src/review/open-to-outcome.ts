@@ -276,7 +276,9 @@ export function createReviews(options: ReviewsOptions): Reviews {
     names: Names,
     name = filePath,
   ): Promise<Shown> {
-    const earlier = find(sessionId, name);
+    // Reviews that do not come from `openDiff` share a session. There, a CLI replaces only its own texts.
+    const isOfSameCli = ({ label }: Review) => sessionId !== OWN_SESSION || label === names.label;
+    const earlier = openOf(sessionId).find((review) => review.name === name && isOfSameCli(review));
     if (earlier && earlier.filePath !== filePath) await abandon(earlier, "cancelled");
     const replaced = earlier?.state === "open" && (await present(earlier, newContent, names));
     if (replaced) return replaced;

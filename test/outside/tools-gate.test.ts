@@ -15,7 +15,8 @@ const rename = { path: "main.js", line: 1, symbol: "greet", new_name: "welcome" 
 
 t.test("with the gate on, the user reviews edits of tools", async (t) => {
   const { "old.js": old, ...files } = FILES;
-  const { bridge, nvim } = await startBridge(t, { files, args: ["main.js"], init: languageServer() });
+  const init = `vim.fn.mkdir(vim.env.HOME .. "/.qwen")\n${languageServer()}`; // as if Qwen Code were installed
+  const { bridge, nvim } = await startBridge(t, { files, args: ["main.js"], init });
   const client = await connectEditorClient(t, bridge);
   const { text } = client;
   const onDisk = (name: string) => readFileSync(nvim.path(name), "utf8");
@@ -74,6 +75,33 @@ t.test("with the gate on, the user reviews edits of tools", async (t) => {
         "Changed and written: 1 of 1 file. Neovim writes a file only after the user has accepted the edit.\ngreet.js: accepted",
       );
       t.equal(onDisk("greet.js"), files["greet.js"].replace("   \n", "\n"));
+    },
+  );
+
+  await t.test(
+    "another CLI's call opens a review of its own, and each call gets its own outcome",
+    async (t) => {
+      for (const name of ALL) writeFileSync(nvim.path(name), files[name]);
+      await text("diagnostics", { path: "greet.js", settle: true });
+      const authToken = String(await nvim.lua("return vim.env.QWEN_CODE_IDE_AUTH_TOKEN"));
+      const file = bridge.file();
+      const ofQwen = { ...file, content: { ...file.content, authToken } };
+      const qwen = await connectEditorClient(t, { file: () => ofQwen });
+      const first = text("format", { path: "greet.js" });
+      await waitForReviews(1);
+      const second = qwen.text("format", { path: "greet.js" });
+      await waitForReviews(2);
+      t.same(
+        (await bridge.status()).diffs.map(({ client }) => client),
+        ["Gemini CLI", "Qwen Code"],
+      );
+      await nvim.lua("vim.ui.select = function(items, _, choose) choose(items[1]) end");
+      await nvim.command("GeminiReject greet.js");
+      t.match(await first, "greet.js: rejected");
+      await nvim.command("GeminiAccept greet.js");
+      t.match(await second, "greet.js: accepted");
+      t.equal(onDisk("greet.js"), files["greet.js"].replace("   \n", "\n"));
+      await qwen.mcp.close();
     },
   );
 
