@@ -2,8 +2,6 @@
  * Tracks changes that agents make without asking for a review. Finds the changes after each tool run, shows them in
  * Neovim, and keeps or undoes them on the user's command.
  */
-import { readdir } from "node:fs/promises";
-import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Log } from "../base/log.ts";
 import { Refusal } from "../base/refusal.ts";
@@ -12,9 +10,7 @@ import type { changeEvents } from "../contract/changes.ts";
 import type { Agent, AgentEvent } from "../contract/hooks.ts";
 import type { Boot } from "../contract/neovim.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
-import { disk } from "../system/disk.ts";
 import { type FileState, readStableState, readState, realPath, versionAt } from "../system/file-state.ts";
-import { versionOf, withoutRename } from "../system/file-version.ts";
 import type { UserFiles } from "../system/user-files.ts";
 import { createAgentTurns } from "./agent-turns.ts";
 import { createChangeMemory } from "./change-memory.ts";
@@ -25,11 +21,12 @@ import { createHistory, type History } from "./history.ts";
 import { answerHistoryRequests } from "./history-requests.ts";
 import { createTracker } from "./hook-tracker.ts";
 import { createDecisions } from "./keep-and-undo.ts";
+import { createMovedFileSearch, type MovedFileSearch } from "./moved-files.ts";
 import { oldLines, shownLines, wholeLines } from "./shown-lines.ts";
 import { createStaging } from "./staging.ts";
 import { createTurnReport } from "./turn-report.ts";
 import { createUndoNotes } from "./undo-notes.ts";
-import { candidatesAt, isBelow } from "./work-tree.ts";
+import { isBelow } from "./work-tree.ts";
 
 /** Timeout for an answer of Lua. Lua cannot answer while Neovim shows a prompt. */
 const LUA_TIMEOUT_MS = 200;
@@ -180,11 +177,12 @@ export function createChanges({ bridge, terminalOf, gone, userFiles, boot, log }
    */
   async function lookAgain(paths: ReadonlySet<string>): Promise<void> {
     if (areCommandsRunning()) return;
-    for (const path of paths) if (!files.awaitingAgent(path)) await syncPath(path);
+    const findMoved = createMovedFileSearch(stateDirectory);
+    for (const path of paths) if (!files.awaitingAgent(path)) await syncPath(path, findMoved);
   }
 
   /** Compares a file with the disk, in case a write was not reported. Updates the change record of the file. */
-  async function syncPath(path: string): Promise<void> {
+  async function syncPath(path: string, findMoved = createMovedFileSearch(stateDirectory)): Promise<void> {
     const change = files.get(path);
     if (!change || (await versionAt(path)) === change.version) return;
     const wereRunning = areCommandsRunning();
@@ -192,13 +190,13 @@ export function createChanges({ bridge, terminalOf, gone, userFiles, boot, log }
     // Stops if an agent's edit or command has begun or ended meanwhile. The end of each edit and command triggers
     // another comparison.
     if (files.awaitingAgent(path) || areCommandsRunning() !== wereRunning) return;
-    if (now.kind === "absent" && change.exists && !wereRunning) await followRename(change);
+    if (now.kind === "absent" && change.exists && !wereRunning) await followRename(change, findMoved);
     tracker.catchUp(change, now);
   }
 
   /** If the user has renamed the file, lists the change under the new path. */
-  async function followRename(change: FileChange): Promise<void> {
-    const name = await findRenamed(change, (await openPlaces())?.files ?? []);
+  async function followRename(change: FileChange, findMoved: MovedFileSearch): Promise<void> {
+    const name = await findMoved(change, (await openPlaces()) ?? { files: [], directories });
     if (name !== undefined && !files.get(name))
       files.set(follow({ ...change, path: name }, await readState(name)));
   }
@@ -231,7 +229,8 @@ export function createChanges({ bridge, terminalOf, gone, userFiles, boot, log }
     const isWanted = (path: string) => !files.get(path) && roots.some((root) => isBelow(path, root));
     const left = await memory.takeLeft(isWanted);
     files.restore({ changes: left, awaited: [] });
-    for (const { path } of left) await syncPath(path);
+    const findMoved = createMovedFileSearch(stateDirectory);
+    for (const { path } of left) await syncPath(path, findMoved);
     for (const { path } of left) staging.wrote(path);
     if (left.length > 0) await staging.keep();
     const count = left.filter(({ path }) => files.get(path)).length;
@@ -245,7 +244,8 @@ export function createChanges({ bridge, terminalOf, gone, userFiles, boot, log }
     turns.restore(saved.turns);
     const unawaited = files.restore(saved);
     for (const { path, now } of written) await wroteHere(path, now);
-    for (const { path } of unawaited) await syncPath(path);
+    const findMoved = createMovedFileSearch(stateDirectory);
+    for (const { path } of unawaited) await syncPath(path, findMoved);
     void tracker.resolveGone();
     await takeLeft(directories, boot.notes);
   });
@@ -320,21 +320,4 @@ export function createChanges({ bridge, terminalOf, gone, userFiles, boot, log }
       await history.close();
     },
   };
-}
-
-/**
- * Finds the new path of a renamed file. Searches the folder of the file, and the files that are open in Neovim.
- * @returns undefined if no file has the same content and times, for example because the file was also edited
- */
-async function findRenamed(
-  { path, version }: Pick<FileChange, "path" | "version">,
-  openFiles: readonly string[],
-): Promise<string | undefined> {
-  const folder = dirname(path);
-  const names = await disk.run(folder, () => readdir(folder)).catch((): string[] => []);
-  const candidates = await candidatesAt([...openFiles, ...names.map((name) => join(folder, name))]);
-  const renamed = candidates.find(
-    ({ found }) => typeof found === "object" && withoutRename(versionOf(found)) === withoutRename(version),
-  );
-  return renamed && realPath(renamed.path);
 }

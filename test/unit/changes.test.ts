@@ -13,6 +13,7 @@ import { dirname } from "node:path";
 import t from "tap";
 import { hashOfPlain } from "../../src/system/disk-text.ts";
 import { ChangesHost } from "../support/changes.ts";
+import { SETUP, sh } from "../support/shell.ts";
 import { waitFor } from "../support/wait.ts";
 
 const LATIN1 = Buffer.from("caf\xe9\r\nna\xefve\r\n", "latin1");
@@ -237,6 +238,29 @@ t.test("a change follows its file when the user renames it", async (t) => {
   t.notOk(existsSync(host.path("folder/made.txt")));
   t.strictSame(host.messages(), []);
 });
+
+for (const isGit of [true, false])
+  t.test(
+    `${isGit ? "in" : "outside"} a work tree, changes follow their files when the user renames the folder`,
+    async (t) => {
+      const host = new ChangesHost(t);
+      mkdirSync(host.path("old"));
+      for (const name of ["old/a.txt", "old/b.txt"]) host.write(name, "one\n");
+      if (isGit) sh(host, SETUP);
+      for (const name of ["old/a.txt", "old/b.txt"]) await host.edit(name, "one\ntwo\n");
+      mkdirSync(host.path("new"));
+      renameSync(host.path("old"), host.path("new/folder"));
+      await host.changes.handlers.changes_refresh({});
+      const names = ["new/folder/a.txt", "new/folder/b.txt"];
+      t.strictSame(
+        [...host.shown.keys()].sort(),
+        names.map((name) => host.path(name)),
+      );
+      for (const name of names) await host.undoesTo(t, name, "one\n");
+      t.notOk(existsSync(host.path("old")));
+      t.strictSame(host.messages(), []);
+    },
+  );
 
 t.test("a change of an agent stays listed if its file was not readable at first", async (t) => {
   const host = new ChangesHost(t);
