@@ -265,6 +265,31 @@ t.test(
   },
 );
 
+t.test("backups that Neovim writes during a command are not attributed to the agent", async (t) => {
+  const { nvim, agent, read, changes, changed } = await startPage(t, {
+    files: { "a.txt": "1\n", "backups/b.txt": "1\n" },
+    args: ["a.txt"],
+  });
+  await nvim.command("set backup backupskip= backupext=.bak");
+  const command = { tool_name: "run_shell_command", tool_input: { command: "sleep 5" } };
+  await agent.hook("BeforeTool", command);
+  for (const directory of [".", "./backups", "backups"])
+    await nvim.command(`set backupdir=${directory} | call setline(1, '${directory}') | silent write`);
+  await nvim.command("set patchmode=.orig | silent write");
+  writeFileSync(nvim.path("theirs.txt"), "theirs\n");
+  await agent.hook("AfterTool", { ...command, tool_response: { llmContent: "ok" } });
+  const isListed = async () => (await changes()).some(({ path }) => path === nvim.path("theirs.txt"));
+  await nvim.waitFor(isListed, "the agent's change");
+  t.strictSame(
+    (await changes()).map(({ path }) => path),
+    [nvim.path("theirs.txt")],
+  );
+  await nvim.command("GeminiUndo all");
+  await changed(0);
+  t.equal(read("a.txt.bak"), "1\n");
+  t.equal(read("a.txt.orig"), "backups\n");
+});
+
 t.test("old lines above the first line of a file are scrolled into view", async (t) => {
   const { nvim, agent, signs } = await startPage(t, { files: { "a.txt": "1\n2\n3\n" }, args: ["a.txt"] });
   await agent.write("a.txt", "one\n3\n");

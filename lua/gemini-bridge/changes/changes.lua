@@ -86,6 +86,24 @@ function M.find(typed)
     end)
 end
 
+--- Returns the backup files that Neovim may have written, renamed or removed together with a file.
+---@param name string Path of the file.
+---@return string[]
+local function backups(name)
+  local folder, found = vim.fs.dirname(name), {}
+  if vim.o.patchmode ~= "" then
+    found[1] = name .. vim.o.patchmode
+  end
+  for _, directory in ipairs(vim.o.backup and vim.opt.backupdir:get() or {}) do
+    -- A leading dot stands for the folder of the file.
+    local is_relative = directory == "." or vim.startswith(directory, "./")
+    local place = is_relative and folder .. directory:sub(2) or vim.fn.fnamemodify(directory, ":p")
+    place = place:gsub("/+$", "")
+    found[#found + 1] = ("%s/%s%s"):format(place, vim.fs.basename(name), vim.o.backupext)
+  end
+  return found
+end
+
 --- Adds or removes autocommands that report what the user does with files, such as writing a file.
 ---@param params { active: boolean } True adds the autocommands, false removes them.
 function M.follow(params)
@@ -102,9 +120,12 @@ function M.follow(params)
     callback = function(args)
       -- Uses the name of the written file. After `:write {file}`, this is not the file of the buffer.
       local name = args.match
-      if name:sub(1, 1) == "/" then
-        memory.add_written(name)
-        channel.notify("file_written", { path = name })
+      if name:sub(1, 1) ~= "/" then
+        return
+      end
+      for _, written in ipairs(vim.list_extend({ name }, backups(name))) do
+        memory.add_written(written)
+        channel.notify("file_written", { path = written })
       end
     end,
   })
