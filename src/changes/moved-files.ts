@@ -1,6 +1,6 @@
 /** Finds files that the user has moved. A file keeps its inode, size and modification time when it is moved. */
 import { readdir } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { disk } from "../system/disk.ts";
 import { realPath } from "../system/file-state.ts";
 import { versionOf, withoutRename } from "../system/file-version.ts";
@@ -18,7 +18,8 @@ import {
 } from "./work-tree.ts";
 
 /**
- * Returns the new path of a moved file. Searches the folder of the file, the open files, and then the open directories.
+ * Returns the new path of a moved file. Searches the folder of the file, the open files, and then all files of the open
+ * directories that have the same name.
  * @returns undefined if no file has the same content and times, for example because the file was also edited
  */
 export type MovedFileSearch = (
@@ -31,7 +32,7 @@ export type MovedFileSearch = (
  * @param except directory of the plugin's own files. These files are not searched
  */
 export function createMovedFileSearch(except: string): MovedFileSearch {
-  let listed: Promise<Candidate[]> | undefined;
+  let listed: Promise<string[]> | undefined;
 
   return async ({ path, version }, { files, directories }) => {
     const folder = dirname(path);
@@ -41,8 +42,9 @@ export function createMovedFileSearch(except: string): MovedFileSearch {
     const near = await candidatesAt([...files, ...names.map((name) => join(folder, name))]);
     const found = near.find(isSame);
     if (found) return realPath(found.path);
-    listed ??= filesIn(directories, except).then((paths) => candidatesAt(paths));
-    const moved = (await listed).find(isSame);
+    listed ??= filesIn(directories, except);
+    const namesakes = (await listed).filter((other) => basename(other) === basename(path));
+    const moved = (await candidatesAt(namesakes)).find(isSame);
     return moved && realPath(moved.path);
   };
 }
