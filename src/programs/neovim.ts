@@ -10,6 +10,12 @@ import { createInterface } from "node:readline";
 import { createUpstream } from "./neovim/editor-connection.ts";
 import { answerAlone, type Message, type Offer, property, type Request } from "./neovim/without-editor.ts";
 
+/**
+ * Time to wait for pending answers after the end of the input (ms). Not longer, because a client that has ended no longer
+ * needs them, and its calls must be cancelled in the editor.
+ */
+const LAST_ANSWERS_TIMEOUT_MS = 1_000;
+
 function readOffer(): Offer {
   return JSON.parse(readFileSync(join(__dirname, "neovim.json"), "utf8"));
 }
@@ -24,6 +30,7 @@ let offer: Offer | undefined;
  * an error.
  */
 const awaited = new Set<unknown>();
+let hasInputEnded = false;
 const upstream = createUpstream(send);
 
 async function answer(request: Request): Promise<void> {
@@ -38,6 +45,7 @@ async function answer(request: Request): Promise<void> {
   const isAwaited = () => awaited.has(request.id);
   const message = (await upstream.ask(request, isAwaited)) ?? answerAlone(request, offer);
   if (awaited.delete(request.id)) send(message);
+  if (hasInputEnded && awaited.size === 0) process.exit(0);
 }
 
 function receive(line: string): void {
@@ -66,5 +74,8 @@ createInterface({ input: process.stdin })
   .on("line", (line) => {
     if (line.trim() !== "") receive(line);
   })
-  .on("close", () => process.exit(0));
+  .on("close", () => {
+    hasInputEnded = true;
+    setTimeout(() => process.exit(0), awaited.size > 0 ? LAST_ANSWERS_TIMEOUT_MS : 0);
+  });
 process.stdout.on("error", () => process.exit(0));

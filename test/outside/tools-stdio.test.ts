@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { text as streamText } from "node:stream/consumers";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import {
@@ -107,6 +108,28 @@ t.test("the stdio program answers immediately that a later protocol version is u
   program.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "server/discover" })}\n`);
   const [line] = await once(createInterface({ input: program.stdout }), "line");
   t.match(JSON.parse(String(line)), { id: 1, error: { code: -32601 } });
+});
+
+t.test("the stdio program answers all requests before it ends with its input", async (t) => {
+  const { nvim } = await startBridge(t, { files: { "a.md": "# A\n" }, args: ["a.md"] });
+  const program = spawn(process.execPath, [join(root, "dist/neovim.cjs")], {
+    cwd: nvim.path("."),
+    env: { PATH: process.env["PATH"], TMPDIR: nvim.dirs.tmp },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  t.teardown(() => program.kill());
+  const ended = once(program, "exit");
+  const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "x", version: "1" } };
+  const messages = [
+    { id: 1, method: "initialize", params },
+    { method: "notifications/initialized" },
+    { id: 2, method: "tools/call", params: { name: "buffers", arguments: {} } },
+  ];
+  program.stdin.end(
+    messages.map((message) => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`).join(""),
+  );
+  t.match(await streamText(program.stdout), /a\.md, 1 line.*"id":2/);
+  t.same(await ended, [0, null]);
 });
 
 t.test("a cancelled call of the stdio program closes its review and gets no answer", async (t) => {
