@@ -125,7 +125,9 @@ async function create(
   bytes: Buffer,
   { found, metadata, temporaryFiles }: Writing,
 ): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
+  // The modes of removed folders are unknown. A folder for a private file is private.
+  const isPrivate = metadata !== undefined && (metadata.mode & 0o077) === 0;
+  await mkdir(dirname(path), { recursive: true, mode: isPrivate ? 0o700 : 0o777 });
   await temporaryFiles.use(path, async (temporary) => {
     const file = await open(temporary, "wx", 0o600);
     try {

@@ -120,6 +120,8 @@ t.test("files are created with the requested mode, and removed", async (t) => {
     metadata: { mode: 0o600, uid, gid },
   });
   t.equal(statSync(path("deep/er/a.txt")).mode & 0o7777, 0o600);
+  for (const folder of ["deep", "deep/er"])
+    t.equal(statSync(path(folder)).mode & 0o7777, 0o700, "private, like the file");
   t.equal((await files.replace(path("deep/er/a.txt"), made, { text: undefined })).kind, "absent");
   t.notOk(existsSync(path("deep/er/a.txt")));
   const stranger = { mode: 0o600, uid: uid + 1, gid };
