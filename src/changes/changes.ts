@@ -10,7 +10,14 @@ import type { changeEvents } from "../contract/changes.ts";
 import type { Agent, AgentEvent } from "../contract/hooks.ts";
 import type { Boot } from "../contract/neovim.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
-import { type FileState, readStableState, readState, realPath, versionAt } from "../system/file-state.ts";
+import {
+  type FileState,
+  readSeen,
+  readStableState,
+  readState,
+  realPath,
+  versionAt,
+} from "../system/file-state.ts";
 import type { UserFiles } from "../system/user-files.ts";
 import { createAgentTurns } from "./agent-turns.ts";
 import { createChangeMemory } from "./change-memory.ts";
@@ -269,6 +276,13 @@ export function createChanges({ bridge, terminalOf, gone, userFiles, boot, log }
     return { path, now };
   }
 
+  /** @returns undefined if the file has changed after Neovim has read it */
+  async function lookAtRead(named: string, version: string): Promise<(() => Promise<void>) | undefined> {
+    const path = await realPath(named);
+    const now = await readSeen(path, version);
+    return now && tracker.look(path, now);
+  }
+
   const never = new AbortController().signal;
   return {
     listener: (event, begun = never) =>
@@ -286,10 +300,15 @@ export function createChanges({ bridge, terminalOf, gone, userFiles, boot, log }
         userFiles,
         async prepare(path) {
           await decisions.prepare(path);
-          if (!files.get(path)) await tracker.takeUnlisted(path);
+          if (!files.get(path)) await tracker.look(path, await readState(path))();
         },
         restored,
       }),
+      file_read({ path: named, version }) {
+        if (!areCommandsRunning()) return;
+        const seen = lookAtRead(named, version);
+        return enqueue(async () => (await seen)?.());
+      },
       file_written({ path: named }) {
         const seen = resumed.then(() => readWrittenFile(named));
         return enqueue(async () => {

@@ -89,6 +89,12 @@ export function beginChange(path: string, found: FileState, author: Author): Fil
   };
 }
 
+/** Returns the texts before and after a change; undefined if one of these is unknown. */
+export function textsOf(before: FileChange, after: FileChange) {
+  if ([before, after].some((change) => fileStateOf(change).kind === "unknown")) return undefined;
+  return { before: textOf(before) ?? null, after: textOf(after) ?? null };
+}
+
 /**
  * Derives the state of a file before an edit from the texts that the CLI reports. Used if the file was not read in
  * time.

@@ -12,7 +12,7 @@ import type { ChangedFiles } from "./changed-files.ts";
 import type { CommandMemory, RestoredCommand } from "./command-memory.ts";
 import { LATE } from "./command-snapshot.ts";
 import { type CommandResult, createCommands, type EarlierWrite, type OpenPlaces } from "./commands.ts";
-import { beforeTold, type FileChange, fileStateOf, follow, textOf } from "./file-change.ts";
+import { beforeTold, type FileChange, fileStateOf, follow, textsOf } from "./file-change.ts";
 import type { History } from "./history.ts";
 import { type Agents, createAgents } from "./working-agents.ts";
 
@@ -32,8 +32,11 @@ interface Tracker {
   areCommandsRunning(): boolean;
   /** Updates a change record from the state on disk after a write that no hook has reported. */
   catchUp(change: FileChange, now: FileState): void;
-  /** Lists a file that is not listed yet, if a running command has changed the file. */
-  takeUnlisted(path: string): Promise<void>;
+  /**
+   * Finds out what running commands have changed in a file so far.
+   * @returns a function that lists these changes. `enqueue` must run the function
+   */
+  look(path: string, now: FileState): () => Promise<void>;
   /**
    * Ends the turns of agents whose processes have ended (see {@link Agents.findGone}). Handles earlier events of these
    * agents first. A function that `enqueue` runs must not await the result, because the function would wait for itself.
@@ -359,10 +362,8 @@ export function createTracker(options: TrackerOptions): Tracker {
           return enqueue(() => turnEnds(agent, false));
         case "permission_asked":
           if (event.tool.kind === "edit") asks(agent, event.tool.filePath);
-          return enqueue(() => {});
-        case "session_started":
-          return enqueue(() => {});
       }
+      return enqueue(() => {}); // resolves after the earlier events
     },
     agreed(filePath, hashes) {
       const real = realPath(filePath);
@@ -371,9 +372,14 @@ export function createTracker(options: TrackerOptions): Tracker {
     settled: commands.settled,
     areCommandsRunning: () => commands.runner !== undefined,
     catchUp: (change, now) => catchUp(change, now, commands.runner),
-    async takeUnlisted(path) {
-      const now = await readState(path);
-      takeEarlier(path, now, await findEarlier(path, now));
+    look(path, now) {
+      const earlier = findEarlier(path, now).catch(() => undefined);
+      return async () => {
+        const known = files.get(path);
+        if (files.awaitingAgent(path)) return;
+        if (known) catchUp(known, now, commands.runner);
+        else takeEarlier(path, now, await earlier);
+      };
     },
     resolveGone,
     resume(known, edits, running) {
@@ -389,10 +395,4 @@ export function createTracker(options: TrackerOptions): Tracker {
       return commands.stored();
     },
   };
-}
-
-/** Returns the texts before and after a change; undefined if one of these is unknown. */
-function textsOf(before: FileChange, after: FileChange) {
-  if ([before, after].some((change) => fileStateOf(change).kind === "unknown")) return undefined;
-  return { before: textOf(before) ?? null, after: textOf(after) ?? null };
 }

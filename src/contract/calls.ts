@@ -176,7 +176,7 @@ export const calls = {
   }),
   /** Reloads the buffer of a file that an agent has changed on disk. */
   file_changed: z.object({ path: z.string() }),
-  /** Sets whether Lua sends the event `file_written`. */
+  /** Sets whether Lua sends the events `file_written` and `file_read`. */
   changes_follow: z.object({ active: z.boolean() }),
   /**
    * Shows a new or updated change of a file, or removes the change. `written`: the file on disk has changed, and Lua

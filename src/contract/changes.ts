@@ -32,6 +32,11 @@ export type ChosenChanges = z.infer<typeof ChosenChanges>;
 export const changeEvents = {
   /** Reports that the user has written a file. Sent only while the call `changes_follow` has turned this event on. */
   file_written: z.object({ path: z.string() }),
+  /**
+   * Reports that Neovim has read or reloaded a file. Sent in the same cases as `file_written`. `version`: see
+   * lua/gemini-bridge/disk/path.lua.
+   */
+  file_read: z.object({ path: z.string(), version: z.string() }),
   changes_keep: ChosenChanges,
   /** Asks to undo changes. None of the files has unsaved changes in this Neovim. */
   changes_undo: ChosenChanges,

@@ -2,13 +2,10 @@
  * Writes accepted texts of reviews that do not come from a CLI's `openDiff`. After an `openDiff`, the CLI itself writes
  * the text.
  */
-import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Log } from "../base/log.ts";
 import { Refusal } from "../base/refusal.ts";
-import { disk } from "../system/disk.ts";
-import { readState, realPath } from "../system/file-state.ts";
-import { isVersionSeen } from "../system/file-version.ts";
+import { readSeen, readState, realPath } from "../system/file-state.ts";
 import type { UserFiles } from "../system/user-files.ts";
 
 /**
@@ -26,10 +23,8 @@ export function createAcceptedTextWriter(userFiles: UserFiles, log: Log): Accept
   return async (filePath, content, version) => {
     try {
       const path = await realPath(filePath);
-      const seen = await readState(path);
-      const found = await disk.run(path, () => stat(path, { bigint: true })).catch(() => undefined);
-      if (version !== undefined && !isVersionSeen(version, found))
-        return `${basename(path)} was not written, because it has changed since you accepted`;
+      const seen = await (version === undefined ? readState(path) : readSeen(path, version));
+      if (!seen) return `${basename(path)} was not written, because it has changed since you accepted`;
       await userFiles.replace(path, seen, { text: Buffer.from(content).toString("latin1") });
       return undefined;
     } catch (error) {

@@ -9,12 +9,12 @@ import {
   realpathSync,
   type Stats,
 } from "node:fs";
-import { open } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { disk } from "./disk.ts";
 import { codeOf } from "./error-code.ts";
-import { versionOf } from "./file-version.ts";
+import { isVersionSeen, versionOf } from "./file-version.ts";
 
 /** Maximum size of a file whose content is kept (bytes). */
 export const MAX_FILE_BYTES = 8 * 1024 * 1024;
@@ -193,6 +193,17 @@ export async function readStableState(path: string): Promise<FileState> {
     if (isStill || waits === MAX_WAITS) return found;
     await delay(isEmpty ? STABLE_AFTER_MS : STABLE_AFTER_MS - age);
   }
+}
+
+/**
+ * Like `readState`, but only for the text that Neovim has seen.
+ * @param version version of the file in Neovim, see {@link isVersionSeen}
+ * @returns undefined if the file has changed since
+ */
+export async function readSeen(path: string, version: string): Promise<FileState | undefined> {
+  const now = await readState(path);
+  const found = await disk.run(path, () => stat(path, { bigint: true })).catch(() => undefined);
+  return isVersionSeen(version, found) ? now : undefined;
 }
 
 /** Reads the {@link FileState.version} of a path. Does not follow links. Never rejects. */

@@ -265,6 +265,27 @@ t.test(
   },
 );
 
+for (const reads of ["checktime", "edit"])
+  t.test(`a user's write does not hide what a running command has changed before: :${reads}`, async (t) => {
+    const { nvim, agent, read, changes, changed } = await startPage(t, {
+      files: { "a.txt": "1\n2\n3\n" },
+      args: ["a.txt"],
+    });
+    const command = { tool_name: "run_shell_command", tool_input: { command: "sleep 5" } };
+    await agent.hook("BeforeTool", command);
+    writeFileSync(nvim.path("a.txt"), "one\n2\n3\n");
+    await nvim.command(reads);
+    await nvim.input("Gomine<Esc>:w<CR>");
+    await nvim.waitFor(async () => read("a.txt") === "one\n2\n3\nmine\n", "the write");
+    await changed(1);
+    await agent.hook("AfterTool", { ...command, tool_response: { llmContent: "ok" } });
+    await agent.hook("AfterAgent", {});
+    t.match(await changes(), [{ path: nvim.path("a.txt"), added: 1, removed: 1, cli: "gemini" }]);
+    await nvim.command("GeminiUndo all");
+    await changed(0);
+    t.equal(read("a.txt"), "1\n2\n3\nmine\n");
+  });
+
 t.test("backups that Neovim writes during a command are not attributed to the agent", async (t) => {
   const { nvim, agent, read, changes, changed } = await startPage(t, {
     files: { "a.txt": "1\n", "backups/b.txt": "1\n" },

@@ -137,6 +137,15 @@ export class ChangesHost {
     return statSync(this.path(name)).mode & 0o7777;
   }
 
+  /** Reads a file as Neovim does. */
+  async reads(name: string): Promise<void> {
+    const { ino, size, mtimeNs, ctimeNs } = statSync(this.path(name), { bigint: true });
+    const second = 1_000_000_000n;
+    const times = [mtimeNs, ctimeNs].flatMap((time) => [time / second, time % second]);
+    const version = [ino, size, ...times].join(" ");
+    await this.changes.handlers.file_read({ path: this.path(name), version });
+  }
+
   /** Writes a file as the user does in Neovim. */
   async save(name: string, bytes: string | Buffer): Promise<void> {
     this.write(name, bytes);

@@ -113,7 +113,7 @@ export class Turns {
   async take(step: Step): Promise<void> {
     const file = "file" in step ? this.#files[step.file] : undefined;
     const agent = "agent" in step ? this.#agents[step.agent] : undefined;
-    if (file && this.#isTouched(file) && step.kind !== "undo" && step.kind !== "edit") return;
+    if (file && this.#isTouched(file) && !["undo", "edit", "save"].includes(step.kind)) return;
     const work = agent && this.#works.get(agent);
     switch (step.kind) {
       case "edit":
@@ -285,6 +285,10 @@ export class Turns {
 
   async #save(file: File, slots: Edits): Promise<void> {
     if (this.#isJustDeleted(file)) return;
+    if (this.#isTouched(file) && !this.#isAwaited(file)) {
+      if (file.now) await this.host.reads(file.name);
+      for (const work of this.#works.values()) if (work.kind === "command") work.touched.delete(file);
+    }
     this.#userWrites(file, this.#edited(file.now, file.now ? this.#clean(file, slots) : slots, "u"));
     await this.host.changes.handlers.file_written({ path: this.host.path(file.name) });
     file.isUnnoticed = false;

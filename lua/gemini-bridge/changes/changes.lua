@@ -129,6 +129,17 @@ function M.follow(params)
       end
     end,
   })
+  -- Reports each text that the user sees and may save again. If a running command of an agent has changed the file, the
+  -- host must list this change before the user writes the file.
+  vim.api.nvim_create_autocmd({ "BufReadPost", "FileChangedShellPost" }, {
+    group = group,
+    callback = function(args)
+      local name = vim.api.nvim_buf_get_name(args.buf)
+      if name:sub(1, 1) == "/" then
+        channel.notify("file_read", { path = name, version = path.version(name) })
+      end
+    end,
+  })
   -- Asks the Node host to look for files that another program has staged or committed. The changes of such files count
   -- as kept.
   vim.api.nvim_create_autocmd({ "FocusGained", "ShellCmdPost", "TermLeave" }, {
