@@ -22,6 +22,7 @@ import { BELOW_LINK, repositoriesIn, type TreeSnapshot } from "./tree-snapshot.t
 import { listFiles, NOT_UTF8 } from "./untracked-directories.ts";
 import {
   areReal,
+  candidatesAt,
   cleanBytes,
   createFilter,
   type Found,
@@ -87,6 +88,11 @@ interface Earlier extends Touched {
   readonly goneInode?: number | undefined;
 }
 
+/** State of a file before a command. `inode`: set if the file existed, and may have been moved to another path. */
+interface Before extends Touched {
+  readonly inode?: number | undefined;
+}
+
 export async function compare({ snapshot, settled, noticed, scope }: ComparisonOptions): Promise<Comparison> {
   const { trees, since, outside } = snapshot;
   const base = new Map([...snapshot.files, ...settled]);
@@ -119,40 +125,49 @@ export async function compare({ snapshot, settled, noticed, scope }: ComparisonO
 export async function statesBefore(
   paths: readonly string[],
   { snapshot, settled, noticed, scope }: ComparisonOptions,
-): Promise<Map<string, FileState>> {
+): Promise<Before[]> {
   const { files, trees, since } = snapshot;
-  const states = new Map<string, FileState>();
+  const states: Before[] = [];
   const asked = new Set<string>();
   for (const path of paths) {
-    const known = settled.get(path) ?? files.get(path);
-    if (known) states.set(path, known);
+    const before = settled.get(path) ?? files.get(path);
+    if (before) states.push({ path, before, inode: inodeOf(before) });
     else asked.add(path);
   }
   if (asked.size === 0) return states;
-  const isAsked = (path: string) => asked.has(path);
+  // Also looks for the earlier paths of these files, because the command may have moved the files.
+  const inodes = new Set<number>();
+  for (const { found } of await candidatesAt([...asked]))
+    if (typeof found === "object") inodes.add(inodeOf(found));
+  const sources = await changedSince(new Map([...files].filter(([, state]) => inodes.has(inodeOf(state)))));
   for (const tree of trees) {
-    const part = await partOf(tree, (name) => isAsked(pathIn(tree, name)) || isAttributes(name));
+    const isWanted = ({ name, inode }: IndexEntry) =>
+      asked.has(pathIn(tree, name)) || inodes.has(inode) || isAttributes(name);
+    const part = await partOf(tree, isWanted);
     for (const { name } of part.entries) asked.delete(pathIn(tree, name));
     const changed = await changedEntries(part, since, () => true);
     const isConverted = changed.some(({ entry }) => isAttributes(entry.name));
-    for (const { path, before } of await withBytes(tree, changed, isConverted))
-      if (before.kind === "known") states.set(path, before);
+    const known = (await withBytes(tree, changed, isConverted)).filter(
+      ({ before }) => before.kind === "known",
+    );
+    sources.push(...known);
+    states.push(...known.map(({ path, before, goneInode: inode }) => ({ path, before, inode })));
   }
   const isOpen = await createFilter(scope, "/");
   const others = [...asked].filter((path) => isOpen(nameIn("/", path)));
-  for (const { path, before } of await newFiles(others, since, renamedFiles([], noticed)))
-    if (before.kind === "absent") states.set(path, before);
+  for (const { path, before } of await newFiles(others, since, renamedFiles(sources, noticed)))
+    if (before.kind === "absent") states.push({ path, before });
   return states;
 }
 
 /** Returns a snapshot of a tree with only some of its entries. */
-async function partOf(tree: TreeSnapshot, isWanted: (name: string) => boolean): Promise<TreeSnapshot> {
+async function partOf(tree: TreeSnapshot, isWanted: (entry: IndexEntry) => boolean): Promise<TreeSnapshot> {
   const places: number[] = [];
   const yieldIfDue = createYielder();
-  for (const [at, { name }] of tree.entries.entries()) {
+  for (const [at, entry] of tree.entries.entries()) {
     const pausing = yieldIfDue();
     if (pausing) await pausing;
-    if (isWanted(name)) places.push(at);
+    if (isWanted(entry)) places.push(at);
   }
   return {
     ...tree,

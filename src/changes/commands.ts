@@ -177,9 +177,10 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
       const { agent, noticed, scope } = one;
       if (!snapshot || snapshot.since >= until) continue;
       const before = await statesBefore(paths, { snapshot, settled, noticed, scope });
-      for (const [path, state] of before) {
+      for (const { path, before: state, inode } of before) {
         const now = states.get(path);
         if (!now || isSame(state, now)) continue;
+        if (state.kind === "known" && inode !== undefined && inode !== inodeOf(now)) noticed.add(inode);
         if (!found.has(path)) found.set(path, { agent, before: state });
         if (one.settled.get(path) === settled.get(path)) settle(one, path, now);
       }
