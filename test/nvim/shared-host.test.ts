@@ -150,3 +150,19 @@ t.test("a stop right after the start of the shared host succeeds", async (t) => 
   t.equal(bridge.files().length, 1);
   t.equal(await nvim.messages(), "");
 });
+
+t.test("a change of the option host while the bridge runs loses no decision", async (t) => {
+  for (const shared of [false, true]) {
+    const files = { "a.txt": "one\n" };
+    const nvim = shared ? (await startRegistered(t, { files })).nvim : await startNvim(t, { files });
+    await nvim.startBridge(15_000);
+    const client = await new RunningBridge(t, nvim).client();
+    const path = nvim.path("a.txt");
+    await client.openDiff(path, "two\n");
+    await nvim.lua("require('gemini-bridge').setup({ host = ... })", shared ? "private" : "shared");
+    await nvim.command("GeminiAccept");
+    t.same(await client.waitForNotification("ide/diffAccepted"), { filePath: path, content: "two\n" });
+    await nvim.stopBridge();
+    await nvim.close();
+  }
+});

@@ -1,14 +1,16 @@
 --- Sends events to the host.
-local config = require("gemini-bridge.config")
-
 local M = {}
 
 local channel ---@type integer?
+--- True if the host is Neovim's standard Node host. Does not follow the option `host`, which the user may change while
+--- a host runs.
+local is_shared = false
 
 --- Sets the RPC channel of the host.
 ---@param attached? integer nil if no host is attached.
-function M.set(attached)
-  channel = attached
+---@param shared? boolean True for Neovim's standard Node host.
+function M.set(attached, shared)
+  channel, is_shared = attached, shared or false
 end
 
 ---@return boolean
@@ -23,7 +25,7 @@ end
 function M.notify(event, payload)
   if not channel then
     return false
-  elseif config.get().host == "shared" then
+  elseif is_shared then
     return (pcall(vim.fn.GeminiBridgeEvent, event, payload))
   end
   return (pcall(vim.rpcnotify, channel, "gemini_bridge", event, payload))

@@ -18,6 +18,7 @@ local STOP_TIMEOUT_MS = 1500
 ---@class gemini_bridge.Host
 ---@field start integer Number of the start. A shared host can serve several starts, one after the other.
 ---@field job? integer Job of the private Node process.
+---@field is_shared? boolean True if the standard Node host was asked to start the bridge.
 ---@field unwatch? fun() Stops polling the shared host. No event fires when the shared host ends.
 ---@field stopping boolean True if a stop was requested.
 ---@field started_at number Time of the start (milliseconds).
@@ -171,7 +172,7 @@ function M.spawn()
   if problem then
     return failed(problem)
   end
-  this.job = job
+  this.job, this.is_shared = job, not job
   host = this
 end
 
@@ -241,7 +242,7 @@ function M.attached(params)
     error("the bridge was stopped", 0)
   end
   host = host or { start = starts, stopping = false, started_at = vim.uv.now() }
-  channel.set(params.channel or host.job)
+  channel.set(params.channel or host.job, host.is_shared)
   if not host.job then
     local this = host
     host.unwatch = process.watch(params.pid, function()
