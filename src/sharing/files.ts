@@ -1,5 +1,6 @@
 /** Decides whether a file exists and may be shared. */
 import { homedir } from "node:os";
+import { resolve } from "node:path";
 import { disk, fileSystem, type Question } from "../system/disk.ts";
 import { createIgnoreFiles, createJudge, createRules, type IgnoreProblem } from "./geminiignore.ts";
 
@@ -58,7 +59,7 @@ export function createFiles({
   const ignoreFiles = createIgnoreFiles(report);
   const remote = new Map<string, Remote>();
   let patterns: readonly string[] = [];
-  let isExcluded = (_: string) => false;
+  let judge = createUserJudge(patterns);
   let stop: (() => void) | undefined;
   let due: NodeJS.Timeout | undefined;
 
@@ -98,7 +99,7 @@ export function createFiles({
     takeSnapshot(exclude) {
       if (exclude !== patterns) {
         patterns = exclude;
-        isExcluded = createJudge([{ folder: "/", rules: createRules(exclude.map(anchor)) }]);
+        judge = createUserJudge(exclude);
         remote.clear();
       }
       // Drops all cached verdicts when a drive answers again.
@@ -106,7 +107,7 @@ export function createFiles({
         for (const known of remote.values()) known.at &&= -CACHE_TIME_MS;
         answered();
       });
-      const isExcludedByUser = isExcluded;
+      const isExcludedByUser = judge;
       const moment = disk.moment();
       const isIgnored = ignoreFiles.takeSnapshot();
 
@@ -122,7 +123,7 @@ export function createFiles({
       }
 
       function* isNameExcluded(name: string): Question<boolean> {
-        return isExcludedByUser(name) || (yield* isIgnored(name));
+        return (yield* isExcludedByUser(name)) || (yield* isIgnored(name));
       }
 
       function verdictNow(path: string): Verdict {
@@ -155,12 +156,47 @@ export function createFiles({
   };
 }
 
+/** The beginning of a pattern for the home directory. */
+const HOME = /^!?~\//;
+
+/**
+ * Creates a function that tells whether the user's patterns exclude an absolute path. Reads the path of the home
+ * directory only if a pattern needs it, because the home directory may be on a network drive.
+ */
+function createUserJudge(patterns: readonly string[]): (path: string) => Question<boolean> {
+  let isExcluded: ((path: string) => boolean) | undefined;
+  return function* (path) {
+    if (!isExcluded) {
+      const homes = patterns.some((pattern) => HOME.test(pattern)) ? yield* homeDirectories() : [];
+      const rules = createRules(patterns.flatMap((pattern) => anchor(pattern, homes)));
+      isExcluded = createJudge([{ folder: "/", rules }]);
+    }
+    return isExcluded(path);
+  };
+}
+
+/**
+ * Returns the paths of the home directory: as in the environment, and without symbolic links. The name of a buffer may
+ * begin with either path.
+ */
+function* homeDirectories(): Question<string[]> {
+  const home = resolve(homedir());
+  const { value = home } = yield* fileSystem.realpath(home);
+  return [...new Set([home, value])];
+}
+
 /**
  * Converts a user's pattern so that it applies in every folder. Patterns are matched from the root of the file system:
  * without the conversion, `secrets/*.txt` would match only in the folder `/secrets`.
+ * @param homes paths of the home directory
  */
-function anchor(pattern: string): string {
+function anchor(pattern: string, homes: readonly string[]): string[] {
   const [, not = "", rest = ""] = /^(!?)(.*)$/s.exec(pattern) ?? [];
-  if (rest.startsWith("~/")) return `${not}${homedir()}${rest.slice(1)}`;
-  return /^\/|^\*\*\//.test(rest) ? pattern : `${not}**/${rest}`;
+  if (HOME.test(pattern)) return homes.map((home) => not + escapeWildcards(home) + rest.slice(1));
+  return [/^\/|^\*\*\//.test(rest) ? pattern : `${not}**/${rest}`];
+}
+
+/** Escapes a path, so that a pattern matches the path literally. */
+function escapeWildcards(path: string): string {
+  return path.replace(/[\\*?[\]]/g, "\\$&");
 }

@@ -127,6 +127,31 @@ t.test("only regular files that are not excluded are shared", async (t) => {
   t.equal(createFiles().takeSnapshot(["~/.profile*"])(join(homedir(), ".profile-that-is-not")), "absent");
 });
 
+t.test("patterns with a leading ~/ exclude files of every home directory", (t) => {
+  const path = folder(t, "home/secrets/k.txt", "h[o]me/secrets/k.txt", "hxme/secrets/k.txt");
+  symlinkSync("home", path("link"));
+  const { HOME } = process.env;
+  t.teardown(() => {
+    if (HOME === undefined) delete process.env["HOME"];
+    else process.env["HOME"] = HOME;
+  });
+  const verdicts = (home: string, ...names: string[]) => {
+    process.env["HOME"] = home;
+    const verdictOf = createFiles().takeSnapshot(["~/secrets/"]);
+    return names.map((name) => verdictOf(path(name)));
+  };
+  const names = ["home/secrets/k.txt", "link/secrets/k.txt"];
+  t.same(verdicts(path("home"), ...names), ["excluded", "excluded"]);
+  t.same(verdicts(path("link"), ...names), ["excluded", "excluded"], "a link");
+  t.same(verdicts(`${path("home")}/`, ...names), ["excluded", "excluded"], "a trailing slash");
+  t.same(
+    verdicts(path("h[o]me"), "h[o]me/secrets/k.txt", "home/secrets/k.txt"),
+    ["excluded", "shared"],
+    "brackets",
+  );
+  t.end();
+});
+
 t.test(
   "the workspace contains the open directories and their roots, except directories that cannot be listed",
   async (t) => {
