@@ -75,6 +75,20 @@ t.test("the option workspace adds directories", async (t) => {
   );
 });
 
+t.test("a function of the option workspace that returns no list of directories is reported", async (t) => {
+  for (const answer of ["{ {} }", "{ true }", "{ a = 'b' }", "'repo'"]) {
+    const { bridge, nvim } = await startBridge(t, {
+      files,
+      init: `require('gemini-bridge').setup({ workspace = function() return vim.g.bad and ${answer} or {} end })`,
+    });
+    await nvim.lua("vim.g.bad = true");
+    await follows(bridge, "cd repo/a", ["repo/a"], ["repo"]);
+    const messages = await nvim.says("`workspace` is ignored");
+    t.notMatch(messages, /traceback|E730/, answer);
+    await nvim.close();
+  }
+});
+
 t.test("the real CLI finds workspaces with unusual names", async (t) => {
   const names = ["per%cent", "per%20cent", "with space", "日本語", "üml"];
   for (const name of names) {

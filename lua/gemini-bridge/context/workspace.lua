@@ -16,7 +16,7 @@ local function from_option()
   local option = require("gemini-bridge.config").get().workspace
   if type(option) ~= "table" then
     local ok, answer = pcall(option)
-    if not ok or type(answer) ~= "table" then
+    if not ok or not require("gemini-bridge.config.checks").strings(answer) then
       local reason = ok and "it did not return a list of directories" or tostring(answer)
       require("gemini-bridge.notify")(
         "The option `workspace` is ignored, because its function failed: " .. reason,
