@@ -17,7 +17,7 @@ local function as_given(buf, name)
   if given:sub(1, 1) ~= "/" then
     given = vim.fn.getcwd() .. "/" .. given
   end
-  given = given:gsub("/%./", "/"):gsub("//+", "/")
+  given = given:gsub("//+", "/"):gsub("/%.%f[/]", "")
   -- In a path such as "link/..", ".." is the parent of the link's target. Only the resolved name is correct then.
   return given:find("/../", 1, true) and name or given
 end
