@@ -36,6 +36,9 @@ t.test("options of setup() are checked", async (t) => {
     ]);
     t.same(await problems("{ autostart = 1 }"), ['option autostart must be "idle" or a boolean, not 1']);
     t.same(await problems("{ log = 7 }"), ["option log must be a table"]);
+    t.same(await problems("{ server = { grace = 30 * 24 * 3600 * 1000 } }"), [
+      "option server.grace must be an integer from 0 to 1000000000, not 2592000000",
+    ]);
     t.same(await problems('"all"'), ["setup() takes a table"]);
   });
 

@@ -40,13 +40,16 @@ function M.any(...)
   end
 end
 
+--- Maximum value of an option with a number. A timer of Node with a longer delay would fire at once.
+local MAX_INTEGER = 1e9
+
 --- Returns a check that accepts whole numbers.
 ---@param at_least integer
 function M.integer(at_least)
   return function(value)
-    return type(value) == "number" and value % 1 == 0 and value >= at_least
+    return type(value) == "number" and value % 1 == 0 and value >= at_least and value <= MAX_INTEGER
   end,
-    ("an integer of at least %d"):format(at_least)
+    ("an integer from %d to %d"):format(at_least, MAX_INTEGER)
 end
 
 ---@param value any
