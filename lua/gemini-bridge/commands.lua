@@ -83,7 +83,8 @@ end
 
 --- Implements `:GeminiDoctor [pid]`.
 function M.doctor(args)
-  local pid = tonumber(args.args)
+  -- At most nine digits: no system has a longer process id, and Lua would write a longer number with an exponent.
+  local pid = #args.args < 10 and tonumber(args.args:match("^[1-9]%d*$")) or nil
   if args.args ~= "" and not pid then
     return notify("Usage: :GeminiDoctor [process id of a running CLI]", "error")
   end

@@ -2,6 +2,7 @@
 import { statSync } from "node:fs";
 import { basename, delimiter, dirname } from "node:path";
 import * as z from "zod";
+import { attempt } from "../base/attempt.ts";
 import { isWithin, list, realExisting } from "../profiles/announced-editors.ts";
 import { directoryOf, readFileName } from "../profiles/discovery-paths.ts";
 import type { Profile } from "../profiles/profiles.ts";
@@ -89,8 +90,9 @@ export function announcedFile(profile: Profile, { discoveryFiles, port }: Bridge
   );
 }
 
+/** Whether a file exists. A file in a directory that cannot be read counts as missing, because CLIs cannot find it. */
 export function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+  return attempt(() => statSync(path).isFile()) ?? false;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, realpathSync, renameSync, utimesSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, realpathSync, renameSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { z } from "zod";
@@ -187,6 +187,17 @@ t.test("the doctor and the CLI's own client agree about each setup", async (t) =
     );
   });
 
+  await t.test("the doctor reports a discovery file in a directory that cannot be read", async (t) => {
+    const directory = join(nvim.dirs.tmp, "gemini/ide");
+    chmodSync(directory, 0);
+    const sections = await examine(nvim);
+    chmodSync(directory, 0o700);
+    t.match(
+      sections["Bridge"],
+      /ERROR \S+ is missing, so that Gemini CLI cannot find this Neovim -> :GeminiRestart/,
+    );
+  });
+
   await t.test("the doctor reports invalid settings and an invalid process id", async (t) => {
     writeFiles(nvim.dirs.workspace, { ".gemini/settings.json": "{ oops" });
     t.match(
@@ -194,7 +205,10 @@ t.test("the doctor and the CLI's own client agree about each setup", async (t) =
       /ERROR \S+settings\.json is not a JSON object -> correct/,
     );
     t.match((await examine(nvim, 4194999))["Gemini CLI"], /ERROR There is no process 4194999/);
-    await nvim.input(":GeminiDoctor me<CR>");
-    t.match(await nvim.messages(), /Usage: :GeminiDoctor \[process id of a running CLI\]/);
+    for (const word of ["me", "0", "-1", "12.5", "nan", "1e3", "99999999999999999999"]) {
+      await nvim.command("messages clear");
+      await nvim.input(`:GeminiDoctor ${word}<CR>`);
+      t.match(await nvim.messages(), /Usage: :GeminiDoctor \[process id of a running CLI\]/, word);
+    }
   });
 });
