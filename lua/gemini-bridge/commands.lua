@@ -61,6 +61,12 @@ local function when_built(go)
   check(go)
 end
 
+--- Runs a step that opens a window, as soon as Neovim allows this. In the command-line window, it would fail.
+---@param step fun()
+local function when_safe(step)
+  require("gemini-bridge.editor.scheduler").now(step)
+end
+
 function M.start()
   when_built(require("gemini-bridge.report.start_and_stop").start)
 end
@@ -74,7 +80,7 @@ function M.restart()
 end
 
 function M.status()
-  require("gemini-bridge.report.status_view").open()
+  when_safe(require("gemini-bridge.report.status_view").open)
 end
 
 function M.build()
@@ -88,7 +94,9 @@ function M.doctor(args)
   if args.args ~= "" and not pid then
     return notify("Usage: :GeminiDoctor [process id of a running CLI]", "error")
   end
-  require("gemini-bridge.health").doctor(pid)
+  when_safe(function()
+    require("gemini-bridge.health").doctor(pid)
+  end)
 end
 
 --- Implements `:GeminiLog`.
@@ -100,10 +108,12 @@ function M.log()
   -- Uses no Ex command, because an Ex command would expand special characters in the path.
   local buf = vim.fn.bufadd(path)
   vim.bo[buf].buflisted, vim.bo[buf].swapfile = true, false -- no swap file: several Neovims may show the log
-  local base = require("gemini-bridge.editor.window").base()
-  vim.api.nvim_open_win(buf, true, { win = base, split = "below" })
-  vim.bo[buf].autoread = true
-  vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(buf), 0 })
+  when_safe(function()
+    local base = require("gemini-bridge.editor.window").base()
+    vim.api.nvim_open_win(buf, true, { win = base, split = "below" })
+    vim.bo[buf].autoread = true
+    vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(buf), 0 })
+  end)
 end
 
 function M.accept(args)
@@ -210,10 +220,19 @@ function M.prompt(args)
   if args.bang then
     bridge().pick("prompts")
   else
-    require("gemini-bridge.prompt.composer").open({
-      text = args.args ~= "" and args.args or nil,
-      lines = lines(args),
-    })
+    local chosen = lines(args)
+    local function open()
+      require("gemini-bridge.prompt.composer").open({
+        text = args.args ~= "" and args.args or nil,
+        lines = chosen,
+      })
+    end
+    -- Later, another buffer may be current, and the lines would be lines of that buffer.
+    if chosen then
+      open()
+    else
+      when_safe(open)
+    end
   end
 end
 
@@ -271,11 +290,7 @@ end
 --- Implements `:GeminiChanges[!]`.
 function M.changes(args)
   local navigation = require("gemini-bridge.changes.navigation")
-  if args.bang then
-    navigation.open_quickfix()
-  else
-    navigation.open()
-  end
+  when_safe(args.bang and navigation.open_quickfix or navigation.open)
 end
 
 --- Implements `:[range]GeminiKeep[!] [path|all|turn]`, and `:GeminiUndo` with the same arguments.
@@ -299,7 +314,7 @@ function M.undo(args)
 end
 
 function M.history()
-  require("gemini-bridge.changes.history.page").open()
+  when_safe(require("gemini-bridge.changes.history.page").open)
 end
 
 function M.complete_changes()

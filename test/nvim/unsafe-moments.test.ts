@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import t from "tap";
+import { startNvim } from "../support/nvim.ts";
 import { startReviewer } from "../support/review.ts";
 
 const FILES = { "a.txt": "one\ntwo\nthree\n", "b.txt": "b\nb2\n" };
@@ -160,4 +161,29 @@ t.test("a proposal that is replaced during a text lock is shown after the lock",
     "the new text",
   );
   t.equal(await reviewer.close(id), "replaced\n");
+});
+
+t.test("a command that opens a window waits until the command-line window closes", async (t) => {
+  const nvim = await startNvim(t);
+  await nvim.startBridge();
+  const names = `vim.iter(vim.api.nvim_list_wins()):map(function(win)
+    return vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win))
+  end):join(' ')`;
+  for (const [command, shown] of [
+    ["GeminiStatus", "bridge://status"],
+    ["GeminiLog", "gemini%-bridge%.log"],
+    ["GeminiDoctor", "health://"],
+    ["GeminiPrompt hello", "bridge://prompt"],
+    ["GeminiHistory", undefined],
+    ["GeminiChanges", undefined],
+    ["GeminiChanges!", undefined],
+  ] as const) {
+    await nvim.command("messages clear");
+    await nvim.input(`q::${command}<CR>`);
+    t.equal(await nvim.lua("return vim.fn.getcmdwintype()"), ":", `${command} leaves the window`);
+    await nvim.input(":q<CR>");
+    if (shown) await nvim.waitFor(`(${names}):find('${shown}') ~= nil`, `the window of ${command}`);
+    t.notMatch(await nvim.messages(), /E\d+:|traceback/, command);
+    await nvim.command("silent! tabonly | silent! only | enew!");
+  }
 });

@@ -241,7 +241,13 @@ function M.open()
   vim.bo[buf].filetype = "gemini_status"
   render(buf)
   local height = vim.api.nvim_buf_line_count(buf) + 1
-  win = vim.api.nvim_open_win(buf, true, { win = -1, split = "below", height = height })
+  local ok, opened = pcall(vim.api.nvim_open_win, buf, true, { win = -1, split = "below", height = height })
+  if not ok then
+    -- A buffer without a window would never be wiped, and no other buffer could get its name.
+    vim.api.nvim_buf_delete(buf, { force = true })
+    error(opened, 0)
+  end
+  win = opened
   local wo = vim.wo[win][0]
   wo.number, wo.relativenumber, wo.spell, wo.list, wo.wrap = false, false, false, false, true
   wo.signcolumn, wo.foldcolumn, wo.winfixheight = "no", "0", true
