@@ -145,3 +145,31 @@ t.test("the command line keeps its height beside a tab page of the plugin", asyn
   await nvim.input("<C-c><C-c>");
   t.equal(await nvim.lua("return vim.o.cmdheight"), 1);
 });
+
+t.test("without 'hidden', unsaved text stays when the page shows another file or closes", async (t) => {
+  const page = await open(t);
+  const { nvim } = page;
+  await nvim.command("set nohidden");
+  await nvim.input("\\tGomine<Esc>]f");
+  await page.is(t, "page:3", "*b.txt:1");
+  t.equal(await nvim.lua("return table.concat(vim.fn.getbufline('a.txt', 1, '$'), ' ')"), "agent a mine");
+  await nvim.input("[f");
+  await page.is(t, "page:2", "*a.txt:1");
+  await nvim.input("q");
+  await page.is(t, "*notes.txt:1");
+  t.equal(await nvim.lua("return table.concat(vim.fn.getbufline('a.txt', 1, '$'), ' ')"), "agent a mine");
+  t.equal(await nvim.lua("return vim.bo[vim.fn.bufnr('a.txt')].buflisted"), true);
+  t.notMatch(await nvim.messages(), /E\d+|error/i);
+});
+
+t.test("an autocommand that fails when the page shows a file does not stop the page", async (t) => {
+  const page = await open(t);
+  const { nvim } = page;
+  await nvim.command("autocmd BufEnter b.txt call Missing()");
+  await nvim.input("]f");
+  await page.is(t, "*page:3", "b.txt:1");
+  await nvim.says(/comes from an autocommand.*E117: Unknown function: Missing/);
+  t.notMatch(await nvim.messages(), /traceback/);
+  await nvim.input("S");
+  await page.changed(1);
+});

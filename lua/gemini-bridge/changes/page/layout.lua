@@ -125,8 +125,14 @@ function M.set_buffer(win, buf)
   end
   vim.w[win].gemini_page = true
   if is_other then
-    -- Fires autocommands like |:buffer|, because plugins need them when a window shows a file.
-    vim.api.nvim_win_set_buf(win, buf)
+    -- Fires autocommands like |:buffer|, because plugins need them when a window shows a file. Without `hide`, the
+    -- command would fail if 'hidden' is off and the earlier buffer has unsaved changes.
+    local ok = scheduler.attempt(vim.api.nvim_win_call, win, function()
+      vim.cmd(("hide buffer %d"):format(buf))
+    end)
+    if not ok and vim.api.nvim_win_get_buf(win) ~= buf then
+      window.show(win, buf)
+    end
   end
   window.set(win, { cursorline = true })
   if vim.wo[win].signcolumn == "no" then
@@ -265,7 +271,8 @@ end
 function M.close(layout)
   local end_move = focus.begin_move()
   if #vim.api.nvim_list_tabpages() > 1 and vim.api.nvim_tabpage_is_valid(layout.tab) then
-    vim.cmd.tabclose(vim.api.nvim_tabpage_get_number(layout.tab))
+    -- `hide` keeps unsaved changes in a hidden buffer, even if 'hidden' is off.
+    vim.cmd(("hide tabclose %d"):format(vim.api.nvim_tabpage_get_number(layout.tab)))
   end
   window.delete_buffer(layout.buf) -- also closes windows that the user has split off
   if vim.api.nvim_tabpage_is_valid(layout.origin.tab) then
