@@ -173,3 +173,25 @@ t.test("an autocommand that fails when the page shows a file does not stop the p
   await nvim.input("S");
   await page.changed(1);
 });
+
+t.test("with 'autochdir', paths in the tree stay relative to the directory of the start", async (t) => {
+  const page = await startPage(t, { files: { ...files, "d/a.txt": "d\n" }, args: ["notes.txt"] });
+  const { nvim, agent } = page;
+  await nvim.command("set autochdir");
+  await agent.prompt("task");
+  await agent.write("a.txt", "a\nagent\n");
+  await page.changed(1);
+  await nvim.input(":GeminiChanges<CR>");
+  await page.is(t, "page:2", "*a.txt:2");
+  await nvim.input(":tabprevious<CR>:edit d/a.txt<CR>");
+  await agent.write("d/a.txt", "d\nagent\n");
+  await agent.write("new.txt", "new\n");
+  await page.shows(
+    t,
+    "▾ task +3 -0 0/3",
+    " ▾ d +1 -0 0/1",
+    "  ● a.txt +1 -0 0/1",
+    " ● a.txt +1 -0 0/1",
+    " ● new.txt +1 -0 0/1",
+  );
+});

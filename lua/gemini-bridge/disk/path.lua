@@ -108,12 +108,13 @@ function M.bytes(path)
   return bytes
 end
 
---- Shortens the path of a file below the current directory to a relative path. Returns other paths unchanged.
+--- Shortens the path of a file below a directory to a relative path. Returns other paths unchanged.
 ---@param path string Absolute.
+---@param directory? string Default: the current directory.
 ---@return string
-function M.relative(path)
-  local cwd = vim.fn.getcwd() .. "/"
-  return vim.startswith(path, cwd) and path:sub(#cwd + 1) or path
+function M.relative(path, directory)
+  local start = (directory or vim.fn.getcwd()) .. "/"
+  return vim.startswith(path, start) and path:sub(#start + 1) or path
 end
 
 --- Formats a path for messages: relative to the current directory, with unprintable characters escaped.

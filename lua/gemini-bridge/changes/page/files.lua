@@ -22,6 +22,9 @@ local by_path = {} ---@type table<string, gemini_bridge.PageFile>
 local order = {} ---@type string[]
 --- Maps turns to their prompts. The key of a turn consists of the CLI's name and the start of the turn.
 local prompts = {} ---@type table<string, string>
+--- Directory to which all paths on the page are relative: the current directory when the page was opened. With |:lcd|
+--- or 'autochdir', the current directory may change while the page is open.
+local directory ---@type string
 
 ---@param change gemini_bridge.Change
 ---@return gemini_bridge.FileState
@@ -35,7 +38,7 @@ end
 ---@param name string
 ---@return gemini_bridge.PageFile
 local function create(name)
-  local relative = path.relative(name)
+  local relative = path.relative(name, directory)
   local file = { path = name, relative = relative } ---@type gemini_bridge.PageFile
   file.is_generated = patterns.match(config.get().changes.generated, relative)
   by_path[name] = file
@@ -74,7 +77,7 @@ end
 
 --- Loads all current changes. Drops files that the user has already decided.
 function M.reset()
-  by_path, order, prompts = {}, {}, {}
+  by_path, order, prompts, directory = {}, {}, {}, vim.fn.getcwd()
   for _, change in ipairs(changes.all()) do
     M.update(change.path, change)
   end
@@ -140,7 +143,8 @@ function M.groups()
     return group_of(turn.key, by_turn[turn.key], vim.tbl_count(clis) > 1)
   end, turns)
   local proposed = vim.tbl_map(function(diff)
-    return { path = diff.filePath, relative = path.relative(diff.filePath), state = "proposed" }
+    local relative = path.relative(diff.filePath, directory)
+    return { path = diff.filePath, relative = relative, state = "proposed" }
   end, reviews.list())
   if #proposed > 0 then
     table.insert(groups, 1, { key = "proposed", name = "Proposals", items = proposed })
