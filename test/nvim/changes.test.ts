@@ -165,6 +165,27 @@ t.test(
   },
 );
 
+t.test("two deleted files whose relative paths are equal have their own buffers", async (t) => {
+  const page = await startPage(t, { files: { "d/a.txt": "d\n", "e/a.txt": "e\n" } });
+  const { nvim, agent } = page;
+  for (const [name, count] of [
+    ["d", 1],
+    ["e", 2],
+  ] as const) {
+    await agent.write(`${name}/a.txt`, undefined);
+    await page.changed(count);
+    await nvim.command(`tabnew | tcd ${nvim.path(name)}`);
+    await nvim.command("GeminiChanges!");
+    await nvim.command("clast");
+    await nvim.waitFor(async () => (await page.lines()) === name, "the old text");
+  }
+  await nvim.command("tabprevious");
+  t.equal(await page.lines(), "d");
+  await nvim.command("GeminiUndo");
+  await page.changed(1);
+  t.same(await page.states(), ["e/a.txt deleted"], "the file of the current buffer was restored");
+});
+
 t.test("undoing several files reports the result in one message", async (t) => {
   const { nvim, agent, read, signs, changed } = await startPage(t, {
     files: { "a.txt": "1\n", "b.txt": "1\n" },

@@ -16,7 +16,12 @@ local buffers = {} ---@type table<string, integer>
 ---@param change gemini_bridge.Change
 ---@return integer buf
 local function create(change)
-  local buf = vim.fn.bufadd("gemini-deleted://" .. path.display(change.path))
+  local name = "gemini-deleted://" .. path.display(change.path)
+  -- A file in another directory can have the same relative path, for example after |:tcd|.
+  if vim.fn.bufexists(name) == 1 then
+    name = "gemini-deleted://" .. vim.fn.strtrans(change.path)
+  end
+  local buf = vim.fn.bufadd(name)
   vim.b[buf].gemini_deleted = change.path
   vim.api.nvim_create_autocmd("BufReadCmd", {
     buffer = buf,
