@@ -1,10 +1,11 @@
 /** Tests notes on lines of files: notes are shown, saved, and sent as one prompt. */
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { startBridge } from "../support/bridge.ts";
 import { receives, startWithEcho } from "../support/echo.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
+import { startReviewer } from "../support/review.ts";
 
 const SIGNS = `(function()
   local namespace = vim.api.nvim_get_namespaces()['gemini-bridge.notes']
@@ -74,3 +75,21 @@ t.test(
     t.notOk(existsSync(saved(next)));
   },
 );
+
+t.test("a note stays at its lines if an agent writes the file while the user writes the note", async (t) => {
+  const { reviewer, nvim } = await startReviewer(t, {
+    files: { "a.txt": "1\n2\n3\n" },
+    args: ["a.txt"],
+    init: MAP,
+  });
+  await nvim.input("2Ggnwhy");
+  const path = nvim.path("a.txt");
+  writeFileSync(path, "new\nnew\n1\n2\n3\n");
+  await reviewer.call("file_changed", { path });
+  t.equal(await nvim.lua("return vim.api.nvim_buf_line_count(0)"), 5);
+  await nvim.input("?<CR>");
+  await shows(t, nvim, "4-4 \u270e why?");
+  await nvim.input("gn<C-c>");
+  await nvim.input("ggdd");
+  await shows(t, nvim, "3-3 \u270e why?");
+});

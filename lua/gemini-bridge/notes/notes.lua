@@ -24,6 +24,8 @@ local MAX_NOTES, MAX_SIZE_BYTES = 500, 1024 * 1024
 ---@field at integer Time of the last edit (Unix seconds).
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.notes")
+--- Contains an extmark while the user writes a note, because lines may move meanwhile.
+local asked_namespace = vim.api.nvim_create_namespace("gemini-bridge.notes.asked")
 
 local by_id = {} ---@type table<string, gemini_bridge.Note>
 --- Ids of all notes that this Neovim has read or written. Deleted notes stay in this list.
@@ -225,6 +227,29 @@ local function obstacle(buf)
   end
 end
 
+--- Marks lines of a buffer while the user writes a note on these lines.
+---@param buf integer
+---@param lines [integer, integer] First and last line, 1-based.
+---@return fun(): [integer, integer] take Removes the mark. Returns the current lines, or the earlier lines if the
+--- buffer was unloaded meanwhile.
+local function hold(buf, lines)
+  local count = vim.api.nvim_buf_line_count(buf)
+  local mark = vim.api.nvim_buf_set_extmark(buf, asked_namespace, math.min(lines[1], count) - 1, 0, {
+    end_row = math.min(lines[2], count) - 1,
+    end_col = 0,
+    end_right_gravity = true,
+  })
+  return function()
+    if not vim.api.nvim_buf_is_valid(buf) then
+      return lines
+    end
+    local row, _, details =
+      unpack(vim.api.nvim_buf_get_extmark_by_id(buf, asked_namespace, mark, { details = true }))
+    vim.api.nvim_buf_del_extmark(buf, asked_namespace, mark)
+    return row and { row + 1, math.max(details.end_row, row) + 1 } or lines
+  end
+end
+
 --- Asks the user for a note on lines of the current buffer. Edits the note that these lines already have. An empty text
 --- deletes the note.
 ---@param lines [integer, integer] First and last line, 1-based.
@@ -238,12 +263,14 @@ function M.edit(lines)
   local existing = vim.iter(M.list()):find(function(note)
     return note.path == name and note.first <= lines[2] and note.last >= lines[1]
   end)
+  local take_lines = hold(buf, lines)
   -- Ignores errors: in Neovim's own `vim.ui.input`, CTRL-C raises an error, which only means that the user has
   -- cancelled.
-  pcall(vim.ui.input, {
+  local ok = pcall(vim.ui.input, {
     prompt = existing and "Note (leave empty to delete): " or "Note: ",
     default = existing and existing.text,
   }, function(text)
+    local current = take_lines()
     if not text or not existing and vim.trim(text) == "" then
       return
     elseif vim.trim(text) == "" then
@@ -254,14 +281,17 @@ function M.edit(lines)
     by_id[id] = {
       id = id,
       path = name,
-      first = existing and existing.first or lines[1],
-      last = existing and existing.last or lines[2],
+      first = existing and existing.first or current[1],
+      last = existing and existing.last or current[2],
       text = vim.trim(text),
       at = os.time(),
     }
     known[id] = true
     update()
   end)
+  if not ok then
+    take_lines()
+  end
 end
 
 return M
