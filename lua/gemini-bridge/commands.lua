@@ -218,7 +218,9 @@ end
 --- Implements `:[range]GeminiPrompt[!] [text]`.
 function M.prompt(args)
   if args.bang then
-    bridge().pick("prompts")
+    when_safe(function()
+      bridge().pick("prompts")
+    end)
   else
     local chosen = lines(args)
     local function open()
