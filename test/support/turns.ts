@@ -285,8 +285,10 @@ export class Turns {
 
   async #save(file: File, slots: Edits): Promise<void> {
     if (this.#isJustDeleted(file)) return;
-    if (this.#isTouched(file) && !this.#isAwaited(file)) {
-      if (file.now) await this.host.reads(file.name);
+    if (this.#isTouched(file)) {
+      // Neovim does not read a removed file again. What the command has done to the file is then not known.
+      if (!file.now || this.#isAwaited(file)) return;
+      await this.host.reads(file.name);
       for (const work of this.#works.values()) if (work.kind === "command") work.touched.delete(file);
     }
     this.#userWrites(file, this.#edited(file.now, file.now ? this.#clean(file, slots) : slots, "u"));
