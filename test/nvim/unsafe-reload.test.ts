@@ -43,6 +43,24 @@ for (const [moment, enter, leave] of [
   });
 }
 
+for (const [moment, enter, leave, wanted] of [
+  ["an operator waits for its motion", "2ggd", "w", "one  three"],
+  ["an operator waits for a search", "2ggd/", "thr<CR>", "one three"],
+  ["a completion is active", "2ggi<C-x><C-n>", "<C-n><Esc>", "one twotwo three"],
+] as const) {
+  t.test(`while ${moment}, the buffer is not reloaded`, async (t) => {
+    const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["a.txt"] });
+    await nvim.command("set completeopt=menuone,noselect");
+    await nvim.input(enter);
+    await write(reviewer, "NEW\none\ntwo\nthree\n");
+    await nvim.input(leave);
+    t.equal(await nvim.lua(`return ${TEXT("a.txt")}`), wanted, "only the text that the keys mean is changed");
+    await nvim.input("u");
+    await reviewer.call("file_changed", { path: nvim.path("a.txt") });
+    await nvim.waitFor(`${TEXT("a.txt")} == 'NEW one two three'`, "the new text");
+  });
+}
+
 t.test("while :s///c asks, the buffer is not reloaded", async (t) => {
   const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["a.txt"] });
   await nvim.input(":%s/o/0/c<CR>");

@@ -1,6 +1,8 @@
 --- Runs steps that change windows, buffers or text, as soon as Neovim allows changes. Neovim refuses changes in the
 --- command-line window and under |textlock| (for example in an `<expr>` mapping). Steps also wait while `:s///c` asks
---- for confirmation, because Neovim would overwrite changed lines with its own copy.
+--- for confirmation, because Neovim would overwrite changed lines with its own copy. They also wait while an operator
+--- waits for its motion or a completion is active: if a step inserted lines above the cursor, the operator or the
+--- completion would delete these lines. SafeState does not fire in these states either.
 local notify = require("gemini-bridge.notify")
 
 local M = {}
@@ -13,10 +15,19 @@ local waiting = {}
 local listener ---@type integer?
 local timer ---@type uv.uv_timer_t?
 
+--- Returns true if a completion is active or an operator waits for its motion.
+---@param mode string
+---@return boolean
+local function is_halfway(mode)
+  -- In Insert mode, the operator `c` still counts as pending for |state()|, although its motion is complete.
+  return vim.fn.state(mode:find("^[iR]") and "a" or "o") ~= ""
+end
+
 --- Returns true if Neovim allows changes of windows, buffers and text now.
 ---@return boolean
 function M.is_safe()
-  if vim.fn.getcmdwintype() ~= "" or vim.startswith(vim.api.nvim_get_mode().mode, "r") then
+  local mode = vim.api.nvim_get_mode().mode
+  if vim.fn.getcmdwintype() ~= "" or vim.startswith(mode, "r") or is_halfway(mode) then
     return false
   end
   -- No function reports |textlock|, but an error shows it. Closing the invalid window -1 always fails, and the error is
