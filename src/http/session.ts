@@ -40,6 +40,12 @@ interface ConnectionOptions {
   ended(): void;
 }
 
+/**
+ * Minimum time for a client to open its first event stream (ms). Applies also if the user has set a shorter grace time:
+ * a new client, or a client of an earlier host, has not left yet.
+ */
+const FIRST_STREAM_TIMEOUT_MS = 3_000;
+
 /** JSON-RPC error code for a cancelled request, as in the language server protocol. */
 const REQUEST_CANCELLED = -32_800;
 
@@ -49,6 +55,7 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
   let ports: Session["ports"];
   /** Number of requests whose responses are not finished. */
   let requests = 0;
+  let hadStream = false;
   let ended = false;
   /**
    * Maps each unfinished request to all requests of the same POST. A batch has several requests, any other POST has
@@ -84,7 +91,8 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
   function touch(): void {
     clearTimeout(expiry);
     if (stream.isConnected || requests > 0 || ended) return;
-    expiry = setTimeout(() => void transport.close(), grace);
+    const delay = hadStream ? grace : Math.max(grace, FIRST_STREAM_TIMEOUT_MS);
+    expiry = setTimeout(() => void transport.close(), delay);
     expiry.unref();
   }
 
@@ -139,6 +147,7 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
     });
     // Sends the headers now. Otherwise, they would wait for the first event.
     reply.raw.flushHeaders();
+    hadStream = true;
     stream.connect(reply.raw, typeof lastId === "string" ? lastId : undefined);
     touch();
     if (stream.isConnected) options.connected();

@@ -52,6 +52,17 @@ t.test("a session that never had a stream stays alive while it sends requests", 
   await waitFor(() => sessions.all().length === 0, "the idle session to be freed");
 });
 
+t.test("without a grace time, a client still has time to open its stream", async (t) => {
+  const { port, sessions, calls } = await startServer(t, { grace: 0 });
+  const id = await initialize(port);
+  const begun = performance.now();
+  await waitFor(() => performance.now() - begun > 100, "a slow client");
+  const stream = await openStream(port, id);
+  t.equal(sessions.connected().length, 1);
+  stream.break();
+  await waitFor(() => calls.includes(`ended ${id}`), "the session to end at once", 500);
+});
+
 t.test("a client above the limit is refused until another client has left", async (t) => {
   const { port, sessions } = await startServer(t, { maxSessions: 3 });
   // Sends all requests at the same time, because sessions in initialization count too.
