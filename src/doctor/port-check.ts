@@ -3,6 +3,8 @@ import { connect } from "node:net";
 
 const ANSWER_TIMEOUT_MS = 2000;
 
+const MAX_PORT = 65_535;
+
 /** Maximum length of the first line of an answer (characters). */
 const MAX_LINE_LENGTH = 1000;
 
@@ -15,6 +17,8 @@ export function answerOf(
   path = "/mcp",
   headers: Readonly<Record<string, string>> = { Connection: "close" },
 ): Promise<string | undefined> {
+  // The port may come from the name of any file. Node throws for such a port.
+  if (port > MAX_PORT) return Promise.resolve(undefined);
   const lines = Object.entries({ Host: `127.0.0.1:${port}`, ...headers }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
   );

@@ -1,6 +1,7 @@
 /** Checks the installed CLIs that the user could start. */
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
+import { attempt } from "../base/attempt.ts";
 import { expand } from "../profiles/discovery-paths.ts";
 import type { Profile } from "../profiles/profiles.ts";
 import { platform } from "../system/platform.ts";
@@ -42,7 +43,7 @@ export async function checkStartable(
   else if (isGemini) checkRelease(findings, await releaseOfProgram(path));
   else findings.ok(path);
   await checkNode(findings, profile);
-  const { cwd, gates, bridge } = facts ?? { cwd: process.cwd() };
+  const { cwd, gates, bridge } = facts ?? { cwd: currentDirectory() };
   const subject = { profile, env: process.env, cwd, words: cmd, gates };
   const editor = () =>
     facts ? platform.editorAboveShell(table, facts.pid) : platform.editorProcess(table, process.pid);
@@ -50,6 +51,11 @@ export async function checkStartable(
   if (profile.socket && bridge) await checkToken(findings, profile, bridge);
   if (profile.defaults && !isGemini) checkExtension(findings, profile); // Gemini CLI's: see installation.ts
   return findings;
+}
+
+/** Returns the current directory. If this directory was deleted, returns the path by which the shell knows it. */
+function currentDirectory(): string {
+  return attempt(() => process.cwd()) ?? process.env["PWD"] ?? "/";
 }
 
 async function checkNode(findings: Findings, { node }: Profile): Promise<void> {

@@ -1,14 +1,14 @@
 /** Tests the doctor in a shell outside Neovim. */
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
 import { readDiscovery } from "../support/client.ts";
 import { PROGRAM, runDoctor, startClient } from "../support/doctor.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
-import { writeFiles } from "../support/sandbox.ts";
+import { makeEnv, writeFiles } from "../support/sandbox.ts";
 
 /** Starts a Node process that looks like a CLI in the output of `ps`. */
 async function startLookalike(t: Test, nvim: Nvim): Promise<number | undefined> {
@@ -57,6 +57,26 @@ t.test("the doctor works in a shell outside Neovim", async (t) => {
       /ERROR +The CLI runs in \S+\/\?\[2Jx\?y, which is outside of the workspace \S+\n +-> start the CLI in the workspace/,
     );
     t.notMatch(output, "\u001b");
+  });
+
+  await t.test("the doctor works in a deleted directory", async (t) => {
+    const cwd = join(nvim.dirs.home, "gone");
+    mkdirSync(cwd);
+    const doctor = `cd '${cwd}' && rmdir '${cwd}' && exec '${process.execPath}' '${PROGRAM}'`;
+    const { stdout, stderr } = spawnSync("sh", ["-c", doctor], {
+      env: makeEnv(nvim.dirs),
+      encoding: "utf8",
+    });
+    t.match(stdout, `The CLI runs in ${cwd}, which is outside of the workspace`);
+    t.equal(stderr, "");
+  });
+
+  await t.test("the doctor reports an editor whose discovery file names an impossible port", async (t) => {
+    const path = join(nvim.dirs.tmp, "gemini/ide/gemini-ide-server-1-99999.json");
+    writeFileSync(path, "{}");
+    const { sections } = await runDoctor(nvim, []);
+    rmSync(path);
+    t.match(sections["Editors"], /ERROR +an editor, process 1, port 99999: unexpected answer .* none/);
   });
 
   await t.test("the doctor reports a connected CLI", async (t) => {
