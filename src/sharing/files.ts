@@ -1,6 +1,6 @@
 /** Decides whether a file exists and may be shared. */
 import { homedir } from "node:os";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { disk, fileSystem, type Question } from "../system/disk.ts";
 import { createIgnoreFiles, createJudge, createRules, type IgnoreProblem } from "./geminiignore.ts";
 
@@ -156,44 +156,51 @@ export function createFiles({
   };
 }
 
-/** The beginning of a pattern for the home directory. */
-const HOME = /^!?~\//;
-
 /**
- * Creates a function that tells whether the user's patterns exclude an absolute path. Reads the path of the home
- * directory only if a pattern needs it, because the home directory may be on a network drive.
+ * Creates a function that tells whether the user's patterns exclude an absolute path. Resolves the folders in patterns
+ * only when the function is called, because a folder may be on a network drive.
  */
 function createUserJudge(patterns: readonly string[]): (path: string) => Question<boolean> {
   let isExcluded: ((path: string) => boolean) | undefined;
   return function* (path) {
     if (!isExcluded) {
-      const homes = patterns.some((pattern) => HOME.test(pattern)) ? yield* homeDirectories() : [];
-      const rules = createRules(patterns.flatMap((pattern) => anchor(pattern, homes)));
-      isExcluded = createJudge([{ folder: "/", rules }]);
+      const anchored: string[] = [];
+      for (const pattern of patterns) anchored.push(...(yield* anchor(pattern)));
+      isExcluded = createJudge([{ folder: "/", rules: createRules(anchored) }]);
     }
     return isExcluded(path);
   };
 }
 
-/**
- * Returns the paths of the home directory: as in the environment, and without symbolic links. The name of a buffer may
- * begin with either path.
- */
-function* homeDirectories(): Question<string[]> {
-  const home = resolve(homedir());
-  const { value = home } = yield* fileSystem.realpath(home);
-  return [...new Set([home, value])];
-}
+/** Matches the folders at the start of a pattern, without the last name. They must not contain wildcards. */
+const FOLDERS = /^(?:\/[^/*?[\]\\]+(?=\/[^/]))*/;
 
 /**
  * Converts a user's pattern so that it applies in every folder. Patterns are matched from the root of the file system:
  * without the conversion, `secrets/*.txt` would match only in the folder `/secrets`.
- * @param homes paths of the home directory
+ * @returns two patterns if the pattern begins with a folder that has symbolic links in its path: Neovim may name a file
+ * with or without these links
  */
-function anchor(pattern: string, homes: readonly string[]): string[] {
+function* anchor(pattern: string): Question<string[]> {
   const [, not = "", rest = ""] = /^(!?)(.*)$/s.exec(pattern) ?? [];
-  if (HOME.test(pattern)) return homes.map((home) => not + escapeWildcards(home) + rest.slice(1));
-  return [/^\/|^\*\*\//.test(rest) ? pattern : `${not}**/${rest}`];
+  const isInHome = rest.startsWith("~/");
+  if (!isInHome && !rest.startsWith("/")) return [rest.startsWith("**/") ? pattern : `${not}**/${rest}`];
+  const below = isInHome ? rest.slice(1) : rest;
+  const [literal = ""] = FOLDERS.exec(below) ?? [];
+  const folder = (isInHome ? resolve(homedir()) : "") + literal;
+  const folders = new Set([folder, yield* realFolder(folder)]);
+  return [...folders].map(
+    (each) => not + escapeWildcards(each.replace(/^\/+$/, "")) + below.slice(literal.length),
+  );
+}
+
+/** Resolves the symbolic links in the existing part of a path. */
+function* realFolder(path: string): Question<string> {
+  for (let existing = path; existing !== "" && existing !== "/"; existing = dirname(existing)) {
+    const { value } = yield* fileSystem.realpath(existing);
+    if (value !== undefined) return value + path.slice(existing.length);
+  }
+  return path;
 }
 
 /** Escapes a path, so that a pattern matches the path literally. */

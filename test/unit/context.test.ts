@@ -152,6 +152,26 @@ t.test("patterns with a leading ~/ exclude files of every home directory", (t) =
   t.end();
 });
 
+t.test("absolute patterns exclude files with and without the links in the folder of the pattern", (t) => {
+  const path = folder(t, "real/dir/k.txt", "real/open.txt", "real/dir/other.txt");
+  symlinkSync("real", path("link"));
+  const verdicts = (patterns: string[], ...names: string[]) => {
+    const verdictOf = createFiles().takeSnapshot(patterns);
+    return names.map((name) => verdictOf(path(name)));
+  };
+  const names = ["real/dir/k.txt", "link/dir/k.txt", "real/open.txt"];
+  for (const pattern of ["link/dir/", "link/dir/*.txt", "link/dir/k.txt", "link/**/k.txt", "link/d*/k.txt"])
+    t.same(verdicts([path(pattern)], ...names), ["excluded", "excluded", "shared"], pattern);
+  t.same(verdicts([path("link/new/k.txt")], "real/dir/k.txt"), ["shared"], "a missing folder");
+  t.same(
+    verdicts(["*.txt", `!${path("link/dir/")}**`], ...names),
+    ["shared", "shared", "excluded"],
+    "an exception",
+  );
+  t.same(verdicts([path("link")], "real/open.txt"), ["shared"], "the link itself is not its target");
+  t.end();
+});
+
 t.test(
   "the workspace contains the open directories and their roots, except directories that cannot be listed",
   async (t) => {
