@@ -151,16 +151,12 @@ export class Turns {
         }
         break;
       case "undo":
-        if (file) await this.#undo([file]);
+      case "undo all":
+        await this.#undo(file ? [file] : this.#files);
         break;
       case "keep":
-        if (file) await this.#keep([file]);
-        break;
-      case "undo all":
-        await this.#undo(this.#files);
-        break;
       case "keep all":
-        await this.#keep(this.#files.filter((one) => !this.#isTouched(one)));
+        await this.#keep(file ? [file] : this.#files.filter((one) => !this.#isTouched(one)));
         break;
       case "commit":
         if (this.isGit && !this.#areCommandsRunning) {
