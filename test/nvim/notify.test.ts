@@ -162,7 +162,8 @@ t.test("a message waits until the user has answered a question", async (t) => {
     await nvim.lua(later);
     await nvim.input(":echo 12");
     await nvim.waitFor("#vim.api.nvim_get_autocmds({ event = 'SafeState' }) > 0", "the notice to wait");
-    t.match((await nvim.screen()).join("\n"), /^:echo 12$/m);
+    const isShown = async () => /^:echo 12$/m.test((await nvim.screen()).join("\n"));
+    await t.resolves(nvim.waitFor(isShown, "the command line on the screen"));
     await nvim.input("<C-c>");
     await nvim.says("the end.");
   });

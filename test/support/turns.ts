@@ -128,13 +128,11 @@ export class Turns {
         if (agent && work) await this.#finish(agent, work);
         break;
       case "cancel":
-        if (agent && work?.kind === "edit") await this.#endTurn(agent);
+      case "end turn":
+        if (agent && work?.kind === (step.kind === "cancel" ? "edit" : undefined)) await this.#endTurn(agent);
         break;
       case "finish unseen":
         if (agent && work?.kind === "edit") await this.#finishUnseen(agent, work);
-        break;
-      case "end turn":
-        if (agent && !work) await this.#endTurn(agent);
         break;
       case "accept":
         if (agent && file && !work && "slots" in step) await this.#accept(agent, file, step.slots);
