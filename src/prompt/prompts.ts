@@ -22,11 +22,12 @@ const NOTICE_DELAY_MS = 1_000;
 const PASSING: readonly string[] = ["absent", "menu"] satisfies Reading["state"][];
 
 /** Ends the sentence "The prompt waits until …", by state of the screen. */
-const REASONS: Record<Reading["state"], (name: string) => string> = {
+const REASONS: Record<Parameters<Waiting>[0], (name: string) => string> = {
   question: (name) => `you answer the question in ${name}`,
   typed: (name) => `you send or delete your text in ${name}`,
   menu: (name) => `you close the menu in ${name}`,
   elsewhere: (name) => `you leave the shell mode or the search of ${name} with Esc`,
+  scrolled: (name) => `you leave the copy mode of ${name}`,
   absent: (name) => `${name} is ready for input`,
   empty: (name) => `${name} accepts input`,
 };
@@ -59,8 +60,8 @@ export function createPrompts(options: PromptsOptions): Prompts {
 
   /** Creates a function that reports why a prompt waits. Tells the user each reason only once. */
   function reporter(id: number, name: string): Waiting {
-    const said = new Set<Reading["state"]>();
-    let last: Reading["state"] | undefined;
+    const said = new Set<Parameters<Waiting>[0]>();
+    let last: Parameters<Waiting>[0] | undefined;
     return (state, since) => {
       const isDue = !PASSING.includes(state) || Date.now() - since >= NOTICE_DELAY_MS;
       const say = isDue && !said.has(state);

@@ -35,6 +35,8 @@ export interface Reading {
    * prompt.
    */
   readonly height?: number;
+  /** Whether the user scrolls back in the terminal, so that no text can be pasted. */
+  readonly isScrolled?: boolean;
 }
 
 /**

@@ -9,6 +9,15 @@ import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
  */
 const LOOK_INTERVAL_MS = 100;
 
+/** The screen of a terminal. */
+export interface Screen {
+  readonly lines: readonly string[];
+  /** Whether the CLI waits for an external editor. */
+  readonly isEditing: boolean;
+  /** Whether the user scrolls back in a tmux pane (copy mode), in which tmux cannot paste as one text. */
+  readonly isScrolled?: boolean;
+}
+
 /** A terminal that runs a CLI: a buffer of Neovim, or a pane of tmux. */
 export interface Terminal {
   /** Name of the terminal for messages. */
@@ -23,7 +32,7 @@ export interface Terminal {
    * Waits for a change of the screen, up to a short timeout.
    * @returns the screen; undefined after the program has ended
    */
-  next(): Promise<{ readonly lines: readonly string[]; readonly isEditing: boolean } | undefined>;
+  next(): Promise<Screen | undefined>;
   /**
    * Pastes a text. In a terminal of Neovim, does nothing if the screen has changed since it was read.
    * @returns whether the text was pasted

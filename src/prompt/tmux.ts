@@ -10,7 +10,10 @@ import type { Terminal } from "./terminal.ts";
 const LOOK_INTERVAL_MS = 50;
 const MAX_LOOK_INTERVAL_MS = 500;
 
-/** Name of the tmux paste buffer. */
+/**
+ * Prefix of the names of tmux paste buffers. Each pane and each host has its own buffer, because all panes and Neovims
+ * share the buffers of the tmux server.
+ */
 const BUFFER = "gemini-bridge";
 
 /** Control characters, which are removed from a text: they could end a bracketed paste, and act as keys. */
@@ -34,6 +37,17 @@ export async function tmux(args: readonly string[], input = ""): Promise<string>
  */
 export function paneTerminal(pane: string, name: string, cwd: string, signal: AbortSignal): Terminal {
   let interval = LOOK_INTERVAL_MS;
+  const buffer = `${BUFFER}-${process.pid}-${pane}`;
+
+  /**
+   * Sends bytes to the program in the pane. Uses a paste buffer even for keys: tmux would take the keys of `send-keys`
+   * as its own commands while the user scrolls back (copy mode), and would also send them to synchronized panes.
+   */
+  async function send(bytes: string, ...options: readonly string[]): Promise<void> {
+    await tmux(["load-buffer", "-b", buffer, "-"], bytes);
+    await tmux(["paste-buffer", ...options, "-r", "-d", "-b", buffer, "-t", pane]);
+  }
+
   return {
     name,
     cwd,
@@ -49,23 +63,23 @@ export function paneTerminal(pane: string, name: string, cwd: string, signal: Ab
         "-p",
         "-t",
         pane,
-        "#{pane_dead}",
+        "#{pane_dead} #{pane_in_mode}",
         ";",
         "capture-pane",
         "-p",
         "-t",
         pane,
       ];
-      const [isDead, ...lines] = (await tmux(look).catch(() => "1")).split("\n");
-      return isDead === "1" ? undefined : { lines, isEditing: false };
+      const [state, ...lines] = (await tmux(look).catch(() => "1")).split("\n");
+      const [isDead, modes] = (state ?? "").split(" ");
+      return isDead === "1" ? undefined : { lines, isEditing: false, isScrolled: modes !== "0" };
     },
     async paste(text) {
-      await tmux(["load-buffer", "-b", BUFFER, "-"], text.replaceAll("\t", " ").replace(CONTROL, ""));
-      await tmux(["paste-buffer", "-p", "-r", "-d", "-b", BUFFER, "-t", pane]);
+      await send(text.replaceAll("\t", " ").replace(CONTROL, ""), "-p");
       return true;
     },
     async press(keys) {
-      await tmux(["send-keys", "-t", pane, "-l", keys]);
+      if (keys !== "") await send(keys); // tmux stores no empty buffer
       return true;
     },
     focus: () => void tmux(["select-pane", "-t", pane]).catch(() => {}),

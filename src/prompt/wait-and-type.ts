@@ -44,7 +44,7 @@ export interface Delivery {
 }
 
 /** Called with each state of the screen for which the prompt waits. `since`: start of the wait (Unix milliseconds). */
-export type Waiting = (state: Reading["state"], since: number) => void;
+export type Waiting = (state: Reading["state"] | "scrolled", since: number) => void;
 
 /**
  * Types a prompt. Never answers a question of the CLI. Never sends text that the user has typed into the CLI.
@@ -81,9 +81,9 @@ export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: W
     return until(async (reading) => {
       const isFree =
         reading.state === "empty" || (reading.state === "typed" && (!prompt.submit || isOurs(reading)));
-      if (!isFree || cli.isBusy) {
+      if (!isFree || cli.isBusy || reading.isScrolled) {
         freeSince = undefined;
-        return void waiting(cli.isBusy ? "absent" : reading.state, since);
+        return void waiting(cli.isBusy ? "absent" : isFree ? "scrolled" : reading.state, since);
       }
       freeSince ??= Date.now();
       if (Date.now() - freeSince < READY_MS) return undefined;

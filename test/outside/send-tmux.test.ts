@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import t from "tap";
+import t, { type Test } from "tap";
+import { paneTerminal } from "../../src/prompt/tmux.ts";
 import { root, startNvim } from "../support/nvim.ts";
 import { startTmux } from "../support/tmux.ts";
 import { waitFor } from "../support/wait.ts";
@@ -55,4 +56,77 @@ t.test("prompts reach a CLI in another pane of the same tmux server", async (t) 
     0,
     "none was started",
   );
+});
+
+/** Starts a Neovim in tmux, and opens panes with a shell that runs commands. */
+async function start(t: Test) {
+  const nvim = await startNvim(t, {
+    files: { "my-cli": `${AGENT}stty sane\n`, "a.txt": "one\ntwo\n", "sub/here.txt": "", claude: CLAUDE },
+    init: "require('gemini-bridge').setup({ terminal = { cmd = { 'my-cli' } } })",
+  });
+  const tmux = await startTmux(t, nvim, nvim.dirs.workspace);
+  await nvim.startBridge();
+  await nvim.command("edit a.txt");
+  const shows = (pane: string, what: RegExp) =>
+    waitFor(() => what.test(tmux("capture-pane", "-p", "-t", pane)), `${what} in ${pane}`);
+  const type = (pane: string, line: string) => tmux("send-keys", "-t", pane, line, "Enter");
+  const open = (directory: string, ...how: string[]) =>
+    tmux("split-window", "-d", "-P", "-F", "#{pane_id}", "-c", directory, ...how);
+  const receives = (directory: string, text: string) =>
+    waitFor(() => read(directory).endsWith(text), JSON.stringify(text)).catch((error: unknown) => {
+      throw new Error(`received ${JSON.stringify(read(directory))}`, { cause: error });
+    });
+  return { nvim, tmux, shows, type, open, receives };
+}
+
+const read = (directory: string) => {
+  const path = join(directory, "received");
+  return existsSync(path) ? readFileSync(path, "utf8") : "";
+};
+
+/** A program that looks like Claude Code with a text in its prompt, and ends at Enter. */
+const CLAUDE = "printf '\\342\\235\\257 my own text'; read -r line\n";
+
+t.test("Enter reaches only the CLI, also if the user has synchronized the panes", async (t) => {
+  const { nvim, tmux, shows, open, receives } = await start(t);
+  const pane = open(nvim.dirs.workspace, "sh", nvim.path("my-cli"));
+  await shows(pane, /ready/);
+  const other = open(nvim.path("sub"), "sh", "-c", "stty raw -echo; echo other; exec tee received");
+  await shows(other, /other/);
+  tmux("set-option", "-w", "synchronize-panes", "on");
+  await nvim.input(":GeminiSend! --text go<CR>");
+  await receives(nvim.dirs.workspace, "\x1b[200~go \x1b[201~\r");
+  t.equal(read(nvim.path("sub")), "", "a synchronized pane gets nothing");
+});
+
+t.test("a prompt waits while the user scrolls back in the pane", async (t) => {
+  const { nvim, tmux, shows, open, receives } = await start(t);
+  const pane = open(nvim.dirs.workspace, "sh", nvim.path("my-cli"));
+  await shows(pane, /ready/);
+  tmux("copy-mode", "-t", pane);
+  await nvim.input(":GeminiSend! --text go<CR>");
+  await nvim.says(/The prompt waits until you leave the copy mode of the CLI in pane %\d+/);
+  t.equal(tmux("display-message", "-p", "-t", pane, "#{pane_in_mode}"), "1", "the user's view stays");
+  tmux("send-keys", "-t", pane, "-X", "cancel");
+  await t.resolves(receives(nvim.dirs.workspace, "\x1b[200~go \x1b[201~\r"));
+});
+
+t.test("prompts for two panes at the same time are not mixed up", async (t) => {
+  const { nvim, tmux, shows, open } = await start(t);
+  const places = [nvim.dirs.workspace, nvim.path("sub")] as const;
+  const panes = places.map((directory) => open(directory, "sh", nvim.path("my-cli")));
+  for (const pane of panes) await shows(pane, /ready/);
+  const before = process.env["TMUX"];
+  process.env["TMUX"] = `${tmux("display-message", "-p", "#{socket_path}")},1,0`;
+  t.teardown(() => {
+    if (before === undefined) delete process.env["TMUX"];
+    else process.env["TMUX"] = before;
+  });
+  const { signal } = new AbortController();
+  const [one, two] = panes.map((pane) => paneTerminal(pane, pane, "/", signal));
+  for (let count = 0; count < 10; count++) await Promise.all([one?.paste("one"), two?.paste("two")]);
+  const pasted = (text: string) => `\x1b[200~${text}\x1b[201~`.repeat(10);
+  await waitFor(() => places.every((place) => read(place).length >= pasted("one").length), "the texts");
+  t.same(places.map(read), [pasted("one"), pasted("two")]);
+  t.notOk(tmux("list-buffers"), "no buffer of tmux is left");
 });
