@@ -7,10 +7,10 @@ import type { Clis } from "../contract/clis.ts";
 import type { CallResult, EventPayload } from "../contract/neovim.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 import { platform } from "../system/platform.ts";
-import { familyOf, processesOf } from "../system/processes.ts";
+import { familyOf, isAlive, processesOf } from "../system/processes.ts";
 import { type Cli, createCli } from "./screen-state.ts";
 import { drawingOf } from "./screens.ts";
-import type { Buffers } from "./terminal.ts";
+import type { Buffers, Terminal } from "./terminal.ts";
 import { paneTerminal, tmux } from "./tmux.ts";
 
 /** Polling interval until the program in a terminal has started (ms). */
@@ -26,6 +26,8 @@ interface Place {
   readonly cwd: string;
   readonly buf?: number | undefined;
   readonly pane?: string | undefined;
+  /** Process of the CLI. Absent in a terminal of `:Gemini`, which ends with the CLI. */
+  readonly cliPid?: number | undefined;
 }
 
 export interface Destinations {
@@ -58,18 +60,22 @@ export function createDestinations(options: DestinationsOptions): Destinations {
   /** The terminals of `:Gemini` by name, including closed terminals. */
   const terminals = new Map<string, EventPayload<"terminals">["terminals"][number] & { isOpen: boolean }>();
   /** CLIs by buffer or tmux pane. Kept after a prompt, because each `Cli` stores what is known about its screen. */
-  const known = new Map<string | number, Cli>();
+  const known = new Map<string | number, { cli: Cli; cliPid: number | undefined }>();
 
-  function cliIn({ buf, pane, program = "", cwd }: Place, name?: string): Cli | undefined {
+  function cliIn({ buf, pane, program = "", cwd, cliPid }: Place, name?: string): Cli | undefined {
     const key = buf ?? pane;
     if (key === undefined) return undefined;
+    const earlier = known.get(key);
+    // The user may have ended the CLI and started another one, perhaps in another directory.
+    if (earlier && earlier.cliPid === cliPid) return earlier.cli;
     const like = clis.find(({ cmd }) => basename(cmd[0] ?? "") === basename(program))?.like;
     const terminal =
       typeof key === "number"
         ? () => buffers.terminal(key, name ?? `the CLI in buffer ${key}`, cwd)
         : () => paneTerminal(key, name ?? `the CLI in pane ${key}`, cwd, signal);
-    const cli = known.get(key) ?? createCli(terminal(), like && drawingOf(like), isReviewing);
-    known.set(key, cli);
+    const own = cliPid === undefined ? terminal() : endingWith(cliPid, terminal());
+    const cli = createCli(own, like && drawingOf(like), isReviewing);
+    known.set(key, { cli, cliPid });
     return cli;
   }
 
@@ -112,6 +118,15 @@ export function createDestinations(options: DestinationsOptions): Destinations {
   };
 }
 
+/** Makes a terminal end with a process. Otherwise, a prompt could be typed into the shell that started the CLI. */
+function endingWith(pid: number, terminal: Terminal): Terminal {
+  const next = async () => {
+    const screen = await terminal.next();
+    return isAlive(pid) ? screen : undefined;
+  };
+  return { ...terminal, next };
+}
+
 const PANE = ["pane_pid", "pane_id", "window_id", "session_id", "pane_current_path"]
   .map((name) => `#{${name}}`)
   .join("\t");
@@ -131,20 +146,23 @@ async function findOutside(
   const table = await platform.processes();
   const running = programs.map((program) => new Set(processesOf(table, program).map(({ pid }) => pid)));
   /**
-   * Returns the index of the program that runs in a terminal; -1 if none of the programs runs there.
+   * Finds the program that runs in a terminal.
    * @param pid the terminal's first process
+   * @returns the index of the program, -1 if none of the programs runs there; and the program's process
    */
-  const rankOf = (pid: number) => {
+  const found = (pid: number) => {
     const family = familyOf(table, pid);
-    return running.findIndex((pids) => family.some((each) => pids.has(each)));
+    const rank = running.findIndex((pids) => family.some((each) => pids.has(each)));
+    return { rank, cliPid: family.find((each) => running[rank]?.has(each)) };
   };
   const [buffer] = buffers
-    .map(({ buf, pid }) => ({ buf, pid, rank: rankOf(pid) }))
+    .map(({ buf, pid }) => ({ buf, pid, ...found(pid) }))
     .filter(({ rank }) => rank >= 0)
     .sort((a, b) => a.rank - b.rank);
   if (buffer) {
-    const cwd = (await platform.directory(buffer.pid)) ?? directories[0] ?? "/";
-    return { buf: buffer.buf, cwd, program: programs[buffer.rank]?.cmd[0] };
+    const { buf, pid, rank, cliPid } = buffer;
+    const cwd = (await platform.directory(cliPid ?? pid)) ?? directories[0] ?? "/";
+    return { buf, cwd, cliPid, program: programs[rank]?.cmd[0] };
   }
   const own = process.env["TMUX_PANE"];
   if (!process.env["TMUX"] || !own) return undefined;
@@ -156,7 +174,7 @@ async function findOutside(
   const [nearest] = panes
     .map((pane) => ({
       ...pane,
-      rank: rankOf(Number(pane.pid)),
+      ...found(Number(pane.pid)),
       // Rank of the pane: 0 in the same tmux window as Neovim, 1 in the same session, 2 anywhere else.
       distance: pane.window === home?.window ? 0 : pane.session === home?.session ? 1 : 2,
     }))

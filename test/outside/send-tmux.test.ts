@@ -4,6 +4,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { paneTerminal } from "../../src/prompt/tmux.ts";
 import { root, startNvim } from "../support/nvim.ts";
+import { descendants } from "../support/processes.ts";
 import { startTmux } from "../support/tmux.ts";
 import { waitFor } from "../support/wait.ts";
 
@@ -129,4 +130,35 @@ t.test("prompts for two panes at the same time are not mixed up", async (t) => {
   await waitFor(() => places.every((place) => read(place).length >= pasted("one").length), "the texts");
   t.same(places.map(read), [pasted("one"), pasted("two")]);
   t.notOk(tmux("list-buffers"), "no buffer of tmux is left");
+});
+
+t.test("a CLI that is started again in a pane gets references relative to its own directory", async (t) => {
+  const { nvim, shows, type, open, tmux, receives } = await start(t);
+  const pane = open(nvim.dirs.workspace, "sh");
+  type(pane, `sh ${nvim.path("my-cli")}`);
+  await shows(pane, /ready/);
+  await nvim.input(":GeminiAdd sub/here.txt<CR>");
+  await receives(nvim.dirs.workspace, "\x1b[200~@sub/here.txt \x1b[201~");
+  descendants(Number(tmux("display-message", "-p", "-t", pane, "#{pane_pid}"))).forEach((pid) => {
+    if (readFileSync(`/proc/${pid}/comm`, "utf8") === "tee\n") process.kill(pid);
+  });
+  await shows(pane, /[$#] *$/);
+  type(pane, `clear; cd sub; sh ${nvim.path("my-cli")}`);
+  await waitFor(() => existsSync(nvim.path("sub/received")), "the second CLI");
+  await nvim.input(":GeminiAdd sub/here.txt<CR>");
+  await t.resolves(receives(nvim.path("sub"), "\x1b[200~@here.txt \x1b[201~"));
+});
+
+t.test("a waiting prompt is not typed into the shell after the CLI has ended", async (t) => {
+  const { nvim, type, open, shows } = await start(t);
+  const pane = open(nvim.dirs.workspace, "env", "PS1=\u276f ", "sh");
+  await shows(pane, /\u276f/);
+  type(pane, "clear; sh claude");
+  await shows(pane, /my own text/);
+  await nvim.input(":GeminiSend! --text touch typed<CR>");
+  await nvim.says(/The prompt waits until you send or delete your text/);
+  type(pane, "");
+  await nvim.waitFor("#require('gemini-bridge.prompt.outbox').list() == 0", "the end of the prompt");
+  t.match(await nvim.messages(), /The prompt was not sent: the CLI in pane %\d+ has ended/);
+  t.notOk(existsSync(nvim.path("typed")), "the shell has run nothing");
 });
