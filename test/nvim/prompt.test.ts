@@ -84,6 +84,25 @@ t.test("the draft of a prompt is kept when a signal ends Neovim", async (t) => {
   t.match(past(nvim), ["why? not"]);
 });
 
+t.test("after :edit!, the new draft of a prompt is kept when a signal ends Neovim", async (t) => {
+  const nvim = await start(t);
+  await nvim.input(":GeminiPrompt dropped<CR>:edit!<CR>Akept");
+  t.same(await text(nvim), ["kept"]);
+  nvim.kill("SIGHUP");
+  await nvim.exited;
+  t.match(past(nvim), ["kept", "dropped"]);
+});
+
+t.test(":GeminiPrompt opens one window in each tab page", async (t) => {
+  const nvim = await start(t);
+  await nvim.input(":GeminiPrompt why?<CR>:tabnew<CR>:GeminiPrompt<CR>");
+  const win = await nvim.lua("return vim.api.nvim_get_current_win()");
+  await nvim.input("<C-w>k:GeminiPrompt<CR>");
+  t.equal(await nvim.lua("return vim.api.nvim_get_current_win()"), win);
+  t.equal(await nvim.lua("return vim.fn.winnr('$')"), 2);
+  t.same(await text(nvim), ["why?"]);
+});
+
 t.test(
   "after :bdelete, :GeminiPrompt works again, and the deleted text is in the prompt history",
   async (t) => {

@@ -84,11 +84,22 @@ local function create()
     end,
   })
   local draft = "" -- A signal that ends Neovim unloads the buffer before VimLeavePre.
-  vim.api.nvim_buf_attach(buf, false, {
-    on_lines = function()
+  local function follow()
+    local function store()
       draft = text_of(buf) or ""
-    end,
-  })
+    end
+    store()
+    vim.api.nvim_buf_attach(buf, false, {
+      on_lines = store,
+      -- `:edit!` unloads and loads the buffer, which ends the attachment.
+      on_detach = vim.schedule_wrap(function()
+        if vim.api.nvim_buf_is_loaded(buf) then
+          follow()
+        end
+      end),
+    })
+  end
+  follow()
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = group,
     callback = function()
@@ -108,8 +119,10 @@ local function show()
     buf = -1
   end
   buf = buf > 0 and buf or create()
-  local win = vim.fn.win_findbuf(buf)[1]
-  if not win or vim.api.nvim_win_get_tabpage(win) ~= vim.api.nvim_get_current_tabpage() then
+  local win = vim.iter(vim.api.nvim_tabpage_list_wins(0)):find(function(candidate)
+    return vim.api.nvim_win_get_buf(candidate) == buf
+  end)
+  if not win then
     -- The current window may be a float, so the position is relative to the editor (`win = -1`).
     win = window.open(buf, { split = "below", win = -1, height = HEIGHT_LINES })
     window.make_plain(win)
