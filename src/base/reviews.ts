@@ -11,9 +11,14 @@ export interface ClientReviews {
   /**
    * Shows a proposed text in Neovim.
    * @param name identifies the review in the session. Default: the path
+   * @param request id of the client's request, if the request waits for the decision
    * @throws {Refusal} if the text cannot be shown
    */
-  openDiff(request: { filePath: string; newContent: string }, name?: string): Promise<void>;
+  openDiff(
+    proposal: { filePath: string; newContent: string },
+    name?: string,
+    request?: string | number,
+  ): Promise<void>;
   /**
    * Closes a review because the user has accepted the proposed text in the CLI's terminal.
    * @returns the proposed text, including the user's edits

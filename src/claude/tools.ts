@@ -37,7 +37,8 @@ interface Tools {
 }
 
 interface Waiting {
-  readonly request: RequestId;
+  /** Name of the review. */
+  readonly name: string;
   /** Hash of the file's text when the review opened, see {@link hashOfPlain}. */
   readonly original: Promise<string>;
   readonly answer: (result: CallToolResult) => void;
@@ -61,15 +62,21 @@ const rejected = (name: string): CallToolResult => result("DIFF_REJECTED", name)
 
 export function registerTools(server: McpServer, options: ToolsOptions): Tools {
   const { reviews, diagnose, log, sent, unchanged, refused, answered } = options;
-  /** Pending calls of `openDiff` that wait for a decision, by name of the review. */
-  const waiting = new Map<string, Waiting>();
+  /**
+   * Pending calls of `openDiff` that wait for a decision, by request. Several calls can have the same name, because the
+   * user may decide on a text while the next text arrives.
+   */
+  const waiting = new Map<RequestId, Waiting>();
 
-  function settle(name: string, outcome: CallToolResult): Waiting | undefined {
-    const found = waiting.get(name);
-    waiting.delete(name);
+  function settle(request: RequestId, outcome: CallToolResult): void {
+    const found = waiting.get(request);
+    waiting.delete(request);
     found?.answer(outcome);
-    return found;
   }
+
+  /** Returns the requests that wait for a decision on a review, the oldest first. */
+  const requestsOf = (name: string) =>
+    [...waiting].filter(([, call]) => call.name === name).map(([request]) => request);
 
   async function openDiff(
     filePath: string,
@@ -77,14 +84,14 @@ export function registerTools(server: McpServer, options: ToolsOptions): Tools {
     name: string,
     { requestId: request, signal }: { requestId: RequestId; signal: AbortSignal },
   ) {
-    settle(name, rejected(name)); // a new text replaces the open review with this name
+    const earlier = requestsOf(name);
     const outcome = new Promise<CallToolResult>((answer) => {
-      waiting.set(name, { request, original: originalOf(filePath), answer });
+      waiting.set(request, { name, original: originalOf(filePath), answer });
     });
     /** Removes this call from `waiting`. @returns false if a later call with the same name has replaced this call */
-    const withdraw = () => waiting.get(name)?.request === request && waiting.delete(name);
+    const withdraw = () => waiting.delete(request) && requestsOf(name).length === 0;
     try {
-      await reviews.openDiff({ filePath, newContent }, name);
+      await reviews.openDiff({ filePath, newContent }, name, request);
     } catch (error) {
       withdraw();
       if (error instanceof Refusal) log.info("a review was refused:", error.message);
@@ -93,6 +100,8 @@ export function registerTools(server: McpServer, options: ToolsOptions): Tools {
       if (!signal.aborted) refused(filePath, reason);
       throw new Refusal(reason);
     }
+    // The new text has replaced the open review with this name, unless the user has just decided on that review.
+    for (const replaced of earlier) settle(replaced, rejected(name));
     const cancel = () => withdraw() && void reviews.dismiss(name, "cancelled");
     if (signal.aborted) cancel();
     else signal.addEventListener("abort", cancel);
@@ -118,7 +127,9 @@ export function registerTools(server: McpServer, options: ToolsOptions): Tools {
     { description: "Closes a diff.", inputSchema: { tab_name: Tab } },
     async ({ tab_name: name }) => {
       await reviews.dismiss(name, "answered");
-      if (settle(name, rejected(name))) answered();
+      const requests = requestsOf(name);
+      for (const request of requests) settle(request, rejected(name));
+      if (requests.length > 0) answered();
       return result("TAB_CLOSED");
     },
   );
@@ -127,7 +138,7 @@ export function registerTools(server: McpServer, options: ToolsOptions): Tools {
     { description: "Closes all diffs of this client.", inputSchema: {} },
     async () => {
       const count = await reviews.dismissAll();
-      for (const name of [...waiting.keys()]) settle(name, rejected(name));
+      for (const [request, { name }] of [...waiting]) settle(request, rejected(name));
       return result(`CLOSED_${count}_DIFF_TABS`);
     },
   );
@@ -144,13 +155,15 @@ export function registerTools(server: McpServer, options: ToolsOptions): Tools {
   );
 
   return {
-    async sendDecision({ name, filePath, content }) {
-      const original = await waiting.get(name)?.original;
+    async sendDecision({ name, request, filePath, content }) {
+      if (request === undefined) return false;
+      const original = await waiting.get(request)?.original;
+      if (!waiting.has(request)) return false;
       const isUnchanged = content !== undefined && hashOfPlain(content) === original;
       const isAccepted = content !== undefined && !isUnchanged;
-      const found = settle(name, isAccepted ? result("FILE_SAVED", content) : rejected(name));
-      if (found && isUnchanged) unchanged(filePath);
-      return found !== undefined && sent(found.request);
+      settle(request, isAccepted ? result("FILE_SAVED", content) : rejected(name));
+      if (isUnchanged) unchanged(filePath);
+      return sent(request);
     },
   };
 }

@@ -19,6 +19,8 @@ export interface SharedContext {
 export interface Decision {
   /** Name of the review, unique in the session of its client. */
   readonly name: string;
+  /** Request that has proposed the text, if the request waits for the decision. */
+  readonly request?: string | number | undefined;
   readonly filePath: string;
   /** The accepted text; undefined for a rejection. */
   readonly content: string | undefined;

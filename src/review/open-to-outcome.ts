@@ -149,11 +149,11 @@ export function createReviews(options: ReviewsOptions): Reviews {
     }
     move(review, "decided");
     const content = event && (await acceptedText(review, event));
-    const { name, filePath, sessionId } = review;
+    const { name, request, filePath, sessionId } = review;
     const client = clients.get(sessionId);
     if (client) move(review, "sent");
     const isOwn = sessionId === OWN_SESSION;
-    const delivery = isOwn ? undefined : client?.sendDecision({ name, filePath, content });
+    const delivery = isOwn ? undefined : client?.sendDecision({ name, request, filePath, content });
     const writing = isOwn && content !== undefined ? write(filePath, content, event?.version) : undefined;
     // The next calls must follow without `await`, so that they run before the CLI can react to the decision.
     options.decided(sessionId, content !== undefined);
@@ -239,7 +239,12 @@ export function createReviews(options: ReviewsOptions): Reviews {
    * Shows a proposed text in Neovim.
    * @returns undefined if the user has just decided on the previous text of the review
    */
-  async function present(review: Review, newContent: string, names: Names): Promise<Shown | undefined> {
+  async function present(
+    review: Review,
+    newContent: string,
+    names: Names,
+    request: Review["request"],
+  ): Promise<Shown | undefined> {
     const { id, sessionId, filePath, text, tell } = review;
     const textId = randomUUID();
     review.text = { id: textId, content: newContent };
@@ -262,6 +267,8 @@ export function createReviews(options: ReviewsOptions): Reviews {
       void outcome.then(tell);
       return undefined;
     }
+    // Set only now: until Neovim shows the new text, a decision belongs to the request for the previous text.
+    review.request = request;
     tell?.("replaced");
     // Reads the file before answering `openDiff`, because the client may change the file after the answer.
     await Promise.race([Promise.all([original, noted]), delay(READ_TIMEOUT_MS, undefined, { ref: false })]);
@@ -275,20 +282,22 @@ export function createReviews(options: ReviewsOptions): Reviews {
     { filePath, newContent }: OpenDiffRequest,
     names: Names,
     name = filePath,
+    request?: Review["request"],
   ): Promise<Shown> {
     // Reviews that do not come from `openDiff` share a session. There, a CLI replaces only its own texts.
     const isOfSameCli = ({ label }: Review) => sessionId !== OWN_SESSION || label === names.label;
     const earlier = openOf(sessionId).find((review) => review.name === name && isOfSameCli(review));
     if (earlier && earlier.filePath !== filePath) await abandon(earlier, "cancelled");
-    const replaced = earlier?.state === "open" && (await present(earlier, newContent, names));
+    const replaced = earlier?.state === "open" && (await present(earlier, newContent, names, request));
     if (replaced) return replaced;
     if (sessionId !== OWN_SESSION && !clients.get(sessionId)) throw new Refusal("the session has ended");
-    const review: Review = { id: ++lastId, sessionId, name, filePath, label: names.label, state: "open" };
+    const { label } = names;
+    const review: Review = { id: ++lastId, sessionId, name, request, filePath, label, state: "open" };
     reviews.set(review.id, review);
     // Stores the review before Neovim shows it. A crash of the host process then does not lose the review.
     move(review, "open");
     try {
-      const shown = await present(review, newContent, names);
+      const shown = await present(review, newContent, names, request);
       if (shown) return shown;
       throw new Error(`Neovim knows review ${review.id} already`);
     } catch (error) {
@@ -299,9 +308,9 @@ export function createReviews(options: ReviewsOptions): Reviews {
 
   return {
     tools: (client) => ({
-      async openDiff(request, name) {
-        await checkFile(request.filePath);
-        await show(client.id, request, options.names.nameOf(client), name);
+      async openDiff(proposal, name, request) {
+        await checkFile(proposal.filePath);
+        await show(client.id, proposal, options.names.nameOf(client), name, request);
       },
       async closeDiff(name) {
         const review = find(client.id, name);

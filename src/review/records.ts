@@ -33,10 +33,12 @@ export interface FollowedFile {
   stale: boolean;
 }
 
-/** Record of one review. Only src/review/open-to-outcome.ts changes `state`, `text` and `tell`. */
+/** Record of one review. Only src/review/open-to-outcome.ts changes `request`, `state`, `text` and `tell`. */
 export interface Review extends Readonly<ReviewInfo> {
   /** Name of the review in its session. Usually the path of the file. */
   readonly name: string;
+  /** Id of the client's request that has proposed the shown text, if the request waits for the decision. */
+  request?: string | number | undefined;
   state: ReviewState;
   /** The proposed text, with an id that messages from Neovim use. Undefined after a crash of the host process. */
   text?: { readonly id: string; readonly content: string };

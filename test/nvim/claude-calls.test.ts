@@ -1,9 +1,11 @@
 /**
  * Tests calls of Claude Code's protocol that overlap, use the same name, are cancelled, or follow an invalid message.
  */
+import { existsSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { PROPOSAL, startClaudeBridge } from "../support/claude-bridge.ts";
 import { lockOf, SocketClient } from "../support/socket-client.ts";
+import { waitFor } from "../support/wait.ts";
 
 /** A Lua expression that returns the names of the files under review, and the first lines of the proposals. */
 const SHOWN = `vim.iter(vim.api.nvim_list_bufs()):map(function(buf)
@@ -44,6 +46,33 @@ t.test(
     t.same(await shown, ["FILE_SAVED", "2\n"]);
   },
 );
+
+t.test("a decision on a proposal does not answer the next call with the same tab name", async (t) => {
+  const { bridge, nvim } = await startClaudeBridge(t);
+  const client = await SocketClient.connect(t, lockOf(bridge));
+  const path = nvim.path("a.txt");
+  const first = client.openDiff(path, "1\n", "tab");
+  await nvim.waitFor(`${SHOWN} == 'a.txt 1'`, "the first proposal");
+  // The next call reaches the host before the user's decision, because Neovim is busy.
+  const accepted = nvim.lua(`vim.fn.writefile({}, 'busy')
+    vim.wait(10000, function() return vim.uv.fs_stat('sent') ~= nil end, 10, true)
+    vim.uv.sleep(300)
+    vim.cmd.GeminiAccept()`);
+  await waitFor(() => existsSync(nvim.path("busy")), "Neovim to be busy");
+  const second = client.openDiff(path, "2\n", "tab");
+  writeFileSync(nvim.path("sent"), "");
+  await accepted;
+  t.same(await first, ["FILE_SAVED", "1\n"]);
+  await nvim.waitFor(`${SHOWN} == 'a.txt 2'`, "the second proposal");
+  await nvim.command("GeminiAccept");
+  t.same(await second, ["FILE_SAVED", "2\n"]);
+
+  const open = client.openDiff(path, "3\n", "tab");
+  await nvim.waitFor(`${SHOWN} == 'a.txt 3'`, "the third proposal");
+  t.match(await client.openDiff(nvim.dirs.workspace, "4\n", "tab"), ["error", /is a directory/]);
+  await nvim.command("GeminiAccept");
+  t.same(await open, ["FILE_SAVED", "3\n"], "a refused call does not end the open review");
+});
 
 t.test("a cancelled call closes its review and keeps the user's edits", async (t) => {
   const { bridge, nvim } = await startClaudeBridge(t);
