@@ -296,9 +296,9 @@ for (const reads of ["checktime", "edit"])
     await agent.hook("BeforeTool", command);
     writeFileSync(nvim.path("a.txt"), "one\n2\n3\n");
     await nvim.command(reads);
+    await changed(1); // the host must read the file before the user writes it
     await nvim.input("Gomine<Esc>:w<CR>");
     await nvim.waitFor(async () => read("a.txt") === "one\n2\n3\nmine\n", "the write");
-    await changed(1);
     await agent.hook("AfterTool", { ...command, tool_response: { llmContent: "ok" } });
     await agent.hook("AfterAgent", {});
     t.match(await changes(), [{ path: nvim.path("a.txt"), added: 1, removed: 1, cli: "gemini" }]);
