@@ -132,7 +132,7 @@ export function createChanges({ bridge, terminalOf, gone, userFiles, boot, log }
     userFiles,
     notes,
     enqueue: enqueueAfterGone,
-    syncPath,
+    syncPath: (path) => syncPaths([path]),
     settled: tracker.settled,
     areCommandsRunning,
   });
@@ -184,14 +184,18 @@ export function createChanges({ bridge, terminalOf, gone, userFiles, boot, log }
    */
   async function lookAgain(paths: ReadonlySet<string>): Promise<void> {
     if (areCommandsRunning()) return;
-    const findMoved = createMovedFileSearch(stateDirectory);
-    for (const path of paths) if (!files.awaitingAgent(path)) await syncPath(path, findMoved);
+    await syncPaths(paths);
   }
 
-  /** Compares a file with the disk, in case a write was not reported. Updates the change record of the file. */
-  async function syncPath(path: string, findMoved = createMovedFileSearch(stateDirectory)): Promise<void> {
+  /** Compares files with the disk, in case a write was not reported. Updates the change records of the files. */
+  async function syncPaths(paths: Iterable<string>): Promise<void> {
+    const findMoved = createMovedFileSearch(stateDirectory);
+    for (const path of paths) await syncPath(path, findMoved);
+  }
+
+  async function syncPath(path: string, findMoved: MovedFileSearch): Promise<void> {
     const change = files.get(path);
-    if (!change || (await versionAt(path)) === change.version) return;
+    if (!change || files.awaitingAgent(path) || (await versionAt(path)) === change.version) return;
     const wereRunning = areCommandsRunning();
     const now = await readStableState(path);
     // Stops if an agent's edit or command has begun or ended meanwhile. The end of each edit and command triggers
@@ -236,8 +240,7 @@ export function createChanges({ bridge, terminalOf, gone, userFiles, boot, log }
     const isWanted = (path: string) => !files.get(path) && roots.some((root) => isBelow(path, root));
     const left = await memory.takeLeft(isWanted);
     files.restore({ changes: left, awaited: [] });
-    const findMoved = createMovedFileSearch(stateDirectory);
-    for (const { path } of left) await syncPath(path, findMoved);
+    await syncPaths(left.map(({ path }) => path));
     for (const { path } of left) staging.wrote(path);
     if (left.length > 0) await staging.keep();
     const count = left.filter(({ path }) => files.get(path)).length;
@@ -251,8 +254,7 @@ export function createChanges({ bridge, terminalOf, gone, userFiles, boot, log }
     turns.restore(saved.turns);
     const unawaited = files.restore(saved);
     for (const { path, now } of written) await wroteHere(path, now);
-    const findMoved = createMovedFileSearch(stateDirectory);
-    for (const { path } of unawaited) await syncPath(path, findMoved);
+    await syncPaths(unawaited.map(({ path }) => path));
     void tracker.resolveGone();
     await takeLeft(directories, boot.notes);
   });

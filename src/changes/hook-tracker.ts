@@ -179,7 +179,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   function editEnds(agent: Agent, { path, now }: Seen, failed: boolean, texts?: EditTexts): void {
-    takeUnclear(path, now, failed);
+    takeUnclear(path, failed ? undefined : now);
     const known = files.get(path);
     const isReviewed = agreements.take(path, now);
     // No hook reported the start of this edit, for example because the host process was not running.
@@ -263,16 +263,15 @@ export function createTracker(options: TrackerOptions): Tracker {
 
   /**
    * Attributes a change of a command to this command after another agent's edit of the file has ended.
-   * @param now state of the file. If the state is still the same as after the command, and the edit has not failed, the
-   * author is unknown
+   * @param now state after the edit; undefined if the edit was not made. If the state is still the same as after the
+   * command, the author is unknown
    */
-  function takeUnclear(path: string, now: FileState, hasFailed: boolean): void {
+  function takeUnclear(path: string, now?: FileState): void {
     const found = unclear.get(path);
     const change = files.get(path);
     unclear.delete(path);
-    if (!found || found.since !== change?.version) return;
-    if (change && (hasFailed || now.version !== found.after.version))
-      catchUp(change, found.after, found.agent);
+    if (!found || !change || found.since !== change.version) return;
+    if (now?.version !== found.after.version) catchUp(change, found.after, found.agent);
   }
 
   async function commandEnds(agent: Agent, result: CommandResult | undefined): Promise<void> {
@@ -315,11 +314,10 @@ export function createTracker(options: TrackerOptions): Tracker {
       await commandEnds(agent, await commands.end(agent, command));
     }
     for (const path of files.awaitedBy(agent)) {
-      const now = await readState(path);
-      takeUnclear(path, now, true);
+      takeUnclear(path);
       const change = files.get(path);
       const isOwn = isGone || inherited.has(keyOf(agent, path));
-      if (change) catchUp(change, now, isOwn ? agent : commands.runner);
+      if (change) catchUp(change, await readState(path), isOwn ? agent : commands.runner);
     }
     files.abandon(agent);
     forget(places, agent);

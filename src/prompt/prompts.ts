@@ -12,7 +12,7 @@ import type { Cli } from "./screen-state.ts";
 import { drawingOf, type Reading } from "./screens.ts";
 import { createBuffers } from "./terminal.ts";
 import { createIdeEnabler, type Unconnected } from "./type-ide-enable.ts";
-import { type Delivery, deliver, type Prompt, type Waiting } from "./wait-and-type.ts";
+import { type Delivery, deliver, type Prompt, type Waiting, type WaitState } from "./wait-and-type.ts";
 
 /**
  * Delay before the user is told that a prompt waits (ms). Applies to states of the screen that usually end by
@@ -22,7 +22,7 @@ const NOTICE_DELAY_MS = 1_000;
 const PASSING: readonly string[] = ["absent", "menu"] satisfies Reading["state"][];
 
 /** Ends the sentence "The prompt waits until …", by state of the screen. */
-const REASONS: Record<Parameters<Waiting>[0], (name: string) => string> = {
+const REASONS: Record<WaitState, (name: string) => string> = {
   question: (name) => `you answer the question in ${name}`,
   typed: (name) => `you send or delete your text in ${name}`,
   menu: (name) => `you close the menu in ${name}`,
@@ -60,8 +60,8 @@ export function createPrompts(options: PromptsOptions): Prompts {
 
   /** Creates a function that reports why a prompt waits. Tells the user each reason only once. */
   function reporter(id: number, name: string): Waiting {
-    const said = new Set<Parameters<Waiting>[0]>();
-    let last: Parameters<Waiting>[0] | undefined;
+    const said = new Set<WaitState>();
+    let last: WaitState | undefined;
     return (state, since) => {
       const isDue = !PASSING.includes(state) || Date.now() - since >= NOTICE_DELAY_MS;
       const say = isDue && !said.has(state);

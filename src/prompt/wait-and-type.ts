@@ -43,8 +43,11 @@ export interface Delivery {
   readonly problem?: string;
 }
 
-/** Called with each state of the screen for which the prompt waits. `since`: start of the wait (Unix milliseconds). */
-export type Waiting = (state: Reading["state"] | "scrolled", since: number) => void;
+/** State of the terminal for which a prompt waits. */
+export type WaitState = Reading["state"] | "scrolled";
+
+/** Called with each state for which the prompt waits. `since`: start of the wait (Unix milliseconds). */
+export type Waiting = (state: WaitState, since: number) => void;
 
 /**
  * Types a prompt. Never answers a question of the CLI. Never sends text that the user has typed into the CLI.

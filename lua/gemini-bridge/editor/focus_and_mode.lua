@@ -3,6 +3,9 @@ local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
 
+--- Matches Visual and Select modes.
+local VISUAL = "^[vVsS\22\19]"
+
 --- Number of unfinished focus changes.
 local moves = 0
 
@@ -27,7 +30,7 @@ end
 --- Ends Visual or Select mode. Neovim 0.10 would otherwise keep the mode in the next window, where the user's next key
 --- could change text.
 function M.end_visual()
-  if vim.api.nvim_get_mode().mode:find("^[vVsS\22\19]") then
+  if vim.api.nvim_get_mode().mode:find(VISUAL) then
     vim.cmd.normal({ "\27", bang = true })
   end
 end
@@ -42,7 +45,7 @@ function M.stay(step, ...)
   scheduler.attempt(step, ...)
   if vim.api.nvim_get_current_win() ~= win and vim.api.nvim_win_is_valid(win) then
     pcall(vim.api.nvim_set_current_win, win)
-    if mode:find("^[vVsS\22\19]") and vim.api.nvim_get_mode().mode == "n" then
+    if mode:find(VISUAL) and vim.api.nvim_get_mode().mode == "n" then
       vim.cmd.normal({ mode:find("^[sS\19]") and "gv\7" or "gv", bang = true }) -- CTRL-G starts Select mode
     end
   end

@@ -119,10 +119,8 @@ local function show()
     buf = -1
   end
   buf = buf > 0 and buf or create()
-  local win = vim.iter(vim.api.nvim_tabpage_list_wins(0)):find(function(candidate)
-    return vim.api.nvim_win_get_buf(candidate) == buf
-  end)
-  if not win then
+  local win = vim.fn.bufwinid(buf) -- in the current tab page
+  if win == -1 then
     -- The current window may be a float, so the position is relative to the editor (`win = -1`).
     win = window.open(buf, { split = "below", win = -1, height = HEIGHT_LINES })
     window.make_plain(win)
