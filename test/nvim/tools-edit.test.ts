@@ -270,15 +270,15 @@ t.test("more files than Neovim keeps for tools can be edited again and again", a
 });
 
 t.test("an edit of many files is checked even if plugins load each file slowly", async (t) => {
-  const names = Array.from({ length: 60 }, (_, index) => `file${index}.js`);
+  const names = Array.from({ length: 90 }, (_, index) => `file${index}.js`);
   const files = Object.fromEntries(names.map((name) => [name, "greet();\n"]));
-  const slow = `require('gemini-bridge').setup({ tools = { timeout = 1000 } })
-    vim.api.nvim_create_autocmd("BufReadPost", { callback = function() vim.uv.sleep(40) end })`;
+  const slow = `require('gemini-bridge').setup({ tools = { timeout = 4000 } })
+    vim.api.nvim_create_autocmd("BufReadPost", { callback = function() vim.uv.sleep(70) end })`;
   const init = `${slow}\n${languageServer()}`;
   const { bridge, nvim } = await startBridge(t, { files, args: ["file0.js"], init });
   const { text } = await connectEditorClient(t, bridge);
   const rename = { path: "file0.js", line: 1, symbol: "greet", new_name: "welcome" };
-  t.match(await text("rename", rename), "60 files changed and written.");
+  t.match(await text("rename", rename), "90 files changed and written.");
   for (const name of names) t.equal(readFileSync(nvim.path(name), "utf8"), "welcome();\n", name);
 });
 
