@@ -82,7 +82,7 @@ export function createServices(options: ServicesOptions): Services {
       answered: () => activity.answered(client.id),
       /** Tells the user how the CLI treats an accepted text that is equal to the file. */
       unchanged(filePath) {
-        activity.decided(client.id, false);
+        activity.decided(client.id, filePath, false);
         const cli = clientStatus.labelOf(client.info.credential);
         const text = `You accepted a text for ${basename(filePath)} that equals the file: ${cli} treats this as a rejection.`;
         bridge.tell("message", { level: "info", text });

@@ -77,7 +77,7 @@ interface ReviewsOptions {
    */
   earlier: readonly ReviewInfo[];
   /** Called when the user has decided on a review of a session. */
-  decided: (sessionId: string, accepted: boolean) => void;
+  decided: (sessionId: string, filePath: string, isAccepted: boolean) => void;
   /**
    * Stores the open reviews, so that they survive a restart of the host process. Called when these reviews have
    * changed.
@@ -156,7 +156,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     const delivery = isOwn ? undefined : client?.sendDecision({ name, request, filePath, content });
     const writing = isOwn && content !== undefined ? write(filePath, content, event?.version) : undefined;
     // The next calls must follow without `await`, so that they run before the CLI can react to the decision.
-    options.decided(sessionId, content !== undefined);
+    options.decided(sessionId, filePath, content !== undefined);
     options.history.decided(id, content);
     // The CLI may write the text without the final line break.
     if (content !== undefined)

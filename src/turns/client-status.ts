@@ -147,8 +147,8 @@ export function createClientStatus({ bridge, clients, profiles, ...options }: Cl
       /** Receives hook events. */
       listener: turns.handle,
       /** Called when the user has accepted or rejected a proposed text of a session. */
-      decided(id: string, accepted: boolean) {
-        for (const { agent } of ofSession(id)) accepted ? turns.allowed(agent) : turns.rejected(agent);
+      decided(id: string, filePath: string, isAccepted: boolean) {
+        for (const { agent } of ofSession(id)) turns.decided(agent, filePath, isAccepted);
       },
       /** Called when the user has answered a question in the CLI's terminal. */
       answered(id: string) {

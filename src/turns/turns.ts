@@ -28,18 +28,19 @@ const MAX_TURNS = 256;
 /** Maximum time between the user's answer in the CLI's terminal and the agent's next hook event. */
 const NEXT_STEP_TIMEOUT_MS = 2_000;
 
+/** Maximum time between the user's decision on a proposed text and the hook event that reports the CLI's question. */
+const LATE_QUESTION_MS = 2_000;
+
 export interface Turns {
   /** Handles a hook event. */
   handle(event: AgentEvent): void;
-  /** Called when the user has allowed the waiting agent to continue. */
-  allowed(agent: Agent): void;
+  /** Called when the user has decided on a proposed text. A rejection ends the turn. */
+  decided(agent: Agent, filePath: string, isAccepted: boolean): void;
   /**
    * Called when the user has answered a question in the CLI's terminal. If no hook event follows, the answer was a
    * rejection.
    */
   answered(agent: Agent): void;
-  /** Ends a turn because the user has rejected a proposed text. */
-  rejected(agent: Agent): void;
   /** Ends a turn whose end was not reported by a hook, for example because the CLI has exited. */
   over(agent: Agent): void;
   /** Returns the agents with a running turn. */
@@ -49,6 +50,11 @@ export interface Turns {
 /** Creates the tracker of turns. @param changed called synchronously for each change of a turn */
 export function createTurns(changed: (change: TurnChange) => void): Turns {
   const turns = new Map<string, { agent: Agent; activity: "working" | "waiting"; events: number }>();
+  /**
+   * Files whose proposed text was decided on before a hook reported the CLI's question, by agent. Some CLIs run this
+   * hook while the review opens, so the event can arrive after a fast decision.
+   */
+  const decidedFirst = new Map<string, string>();
 
   function begin(agent: Agent, prompt?: string): void {
     // Ends the agent's previous turn. An agent has only one turn at a time, but the end of a turn may not be reported,
@@ -77,6 +83,11 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
     changed({ kind: "resumed", agent });
   }
 
+  /** Returns whether the user has already answered the question that a hook reports. */
+  function isAnswered(agent: Agent, tool: Tool): boolean {
+    return tool.kind === "edit" && decidedFirst.get(keyOf(agent)) === tool.filePath;
+  }
+
   return {
     handle(event) {
       const { agent } = event;
@@ -86,11 +97,14 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
         case "session_started":
           return;
         case "turn_started":
+          decidedFirst.delete(keyOf(agent));
           return begin(agent, event.prompt);
         case "tool_starting":
+          decidedFirst.delete(keyOf(agent));
           turnOf(agent);
           return work(agent);
         case "permission_asked": {
+          if (isAnswered(agent, event.tool)) return;
           const turn = turnOf(agent);
           if (turn) turn.activity = "waiting";
           return changed({ kind: "waiting", agent, tool: event.tool });
@@ -103,7 +117,15 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
           return over(agent);
       }
     },
-    allowed: work,
+    decided(agent, filePath, isAccepted) {
+      const key = keyOf(agent);
+      if (turns.get(key)?.activity === "working") {
+        decidedFirst.set(key, filePath);
+        setTimeout(() => decidedFirst.delete(key), LATE_QUESTION_MS).unref();
+      }
+      if (isAccepted) work(agent);
+      else over(agent, true);
+    },
     answered(agent) {
       const turn = turns.get(keyOf(agent));
       const events = turn?.events;
@@ -112,7 +134,6 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
       };
       if (turn) setTimeout(end, NEXT_STEP_TIMEOUT_MS).unref();
     },
-    rejected: (agent) => over(agent, true),
     over: (agent) => over(agent),
     active: () => [...turns.values()],
   };

@@ -77,11 +77,32 @@ t.test("the start of a turn ends an earlier turn whose end was not reported", as
   t.same(kinds(), ["ended"], "by a rejection, or with the CLI");
   t.same(handle("turn_started", "session_ended"), ["started", "ended"]);
   handle("turn_started", "permission_asked");
-  turns.allowed(ONE);
+  turns.decided(ONE, "/a", true);
   t.same(kinds(), ["resumed"]);
   t.equal(activity(), "working");
-  turns.allowed(ONE);
+  turns.decided(ONE, "/a", true);
   t.same(kinds(), []);
+});
+
+t.test("a question is ignored if its hook arrives after the user's decision", async (t) => {
+  const { turns, handle, kinds, activity } = start();
+  handle("turn_started", "tool_starting");
+  turns.decided(ONE, "/a", false);
+  t.same(kinds(), ["ended"]);
+  t.same(handle("permission_asked"), [], "the question of the rejected edit");
+  t.equal(activity(), "idle");
+  handle("turn_started", "tool_starting");
+  turns.decided(ONE, "/a", true);
+  t.same(handle("permission_asked"), [], "the question of the accepted edit");
+  t.equal(activity(), "working");
+  turns.decided(ONE, "/b", true);
+  t.same(handle("permission_asked"), ["waiting"], "a question about another file");
+  turns.decided(ONE, "/a", true);
+  t.same(kinds(), ["resumed"]);
+  t.same(handle("permission_asked"), ["waiting"], "the next question, after one that was heard in time");
+  turns.decided(ONE, "/a", true);
+  turns.decided(ONE, "/a", true);
+  t.same(handle("tool_starting", "permission_asked"), ["resumed", "waiting"], "the next edit of the file");
 });
 
 t.test("a turn whose start was not reported is counted", async (t) => {
@@ -119,7 +140,8 @@ t.test("any order of hooks gives a consistent activity", async (t) => {
     "turn_ended" as const,
     "session_ended" as const,
     "over" as const,
-    "allowed" as const,
+    "accepted" as const,
+    "rejected" as const,
   );
   fc.assert(
     fc.property(fc.array(fc.tuple(kind, fc.constantFrom("1", "2"))), (steps) => {
@@ -134,7 +156,8 @@ t.test("any order of hooks gives a consistent activity", async (t) => {
       });
       for (const [step, session] of steps) {
         if (step === "over") turns.over(agent(session));
-        else if (step === "allowed") turns.allowed(agent(session));
+        else if (step === "accepted") turns.decided(agent(session), "/a", true);
+        else if (step === "rejected") turns.decided(agent(session), "/a", false);
         else turns.handle(event(step, agent(session)));
         const active = turns.active().find((turn) => turn.agent.session === session);
         // The reported changes determine the expected activity.
