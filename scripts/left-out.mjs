@@ -2,6 +2,10 @@
 // (bench/README.md has measurements).
 
 import { createRequire } from "node:module";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /**
  * Modules to replace. If a file whose path contains `library` imports one of `modules`, the import gets the code that
@@ -79,6 +83,12 @@ export const leftOut = [
     modules: ["https", "net", "querystring", "tls", "./lib/stream.js"],
     instead: "module.exports = {};",
   },
+  // All caches except the one that Fastify uses.
+  {
+    library: "/fastify/",
+    modules: ["toad-cache"],
+    instead: 'export { FifoMap } from "toad-cache";',
+  },
   // Servers for HTTPS and HTTP/2, Fastify's logger, version checks of plugins, and simulated requests.
   {
     library: "/fastify/",
@@ -110,6 +120,7 @@ export function leaveOut(replacements) {
       });
       build.onLoad({ filter: /.*/, namespace }, ({ pluginData }) => ({
         contents: typeof pluginData === "function" ? pluginData() : pluginData,
+        resolveDir: root,
       }));
     },
   };
