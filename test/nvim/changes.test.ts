@@ -144,6 +144,8 @@ t.test(
       false,
     ]);
     await nvim.says(/gemini deleted src\/gone\.txt\. :GeminiUndo restores the file/);
+    await nvim.command("bdelete");
+    await nvim.command("cc 1");
     await nvim.command("GeminiUndo");
     await nvim.waitFor("vim.fn.expand('%:.') == 'src/gone.txt'", "the window to show the file");
     t.equal(read("src/gone.txt"), "caf\u00e9\nold\n");

@@ -22,10 +22,10 @@ local function create(change)
     name = "gemini-deleted://" .. vim.fn.strtrans(change.path)
   end
   local buf = vim.fn.bufadd(name)
-  vim.b[buf].gemini_deleted = change.path
   vim.api.nvim_create_autocmd("BufReadCmd", {
     buffer = buf,
     callback = function()
+      vim.b[buf].gemini_deleted = change.path -- |:bdelete| deletes the variables of a buffer
       local options = vim.bo[buf]
       options.buftype, options.swapfile, options.modeline = "nofile", false, false
       options.modifiable, options.readonly = false, true
