@@ -65,7 +65,16 @@ type EventDetails =
 /** An event of an agent. `at`: time by the CLI's clock (Unix milliseconds). */
 export type AgentEvent = EventDetails & { agent: Agent; at: number };
 
-const EDITS = ["write_file", "replace", "edit", "Edit", "MultiEdit", "Write", "NotebookEdit"];
+const EDITS = [
+  "write_file",
+  "replace",
+  "edit",
+  "notebook_edit",
+  "Edit",
+  "MultiEdit",
+  "Write",
+  "NotebookEdit",
+];
 const SHELLS = ["run_shell_command", "Bash"];
 
 const Base = {

@@ -5,10 +5,10 @@ import type { RawSettings } from "./settings.ts";
 const TIMEOUT_MS = 5_000;
 
 /** Tools that write files. Before the CLI runs such a tool, its hook lets the bridge read the files. */
-const WRITING_TOOLS = "^(write_file|replace|edit|run_shell_command)$";
+const WRITING_TOOLS = "^(write_file|replace|edit|notebook_edit|run_shell_command)$";
 
 /** Tools for which the CLI may ask the user. Read-only tools are not in the list, because a hook would delay them. */
-const ASKING_TOOLS = "^(write_file|replace|edit|run_shell_command|web_fetch|mcp_.*)$";
+const ASKING_TOOLS = "^(write_file|replace|edit|notebook_edit|run_shell_command|web_fetch|mcp_.*)$";
 
 /**
  * Events for which the CLI waits for the bridge's answer. The hooks of all other events get the argument `notice`, and
