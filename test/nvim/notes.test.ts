@@ -93,3 +93,17 @@ t.test("a note stays at its lines if an agent writes the file while the user wri
   await nvim.input("ggdd");
   await shows(t, nvim, "3-3 \u270e why?");
 });
+
+t.test(":saveas and :file leave the notes with the file that they were written for", async (t) => {
+  const nvim = await startNvim(t, { files: { "a.txt": "1\n2\n3\n" }, args: ["a.txt"], init: MAP });
+  await nvim.input("3Ggnwhy?<CR>");
+  await shows(t, nvim, "3-3 \u270e why?");
+  await nvim.command("silent saveas b.txt");
+  await shows(t, nvim, "");
+  await nvim.input("ggdd");
+  await nvim.command("edit! a.txt");
+  await shows(t, nvim, "3-3 \u270e why?");
+  await nvim.command("silent 0file | file c.txt");
+  await nvim.command("edit! a.txt");
+  await shows(t, nvim, "3-3 \u270e why?");
+});

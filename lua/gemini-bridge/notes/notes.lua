@@ -150,14 +150,18 @@ local function listen()
   if next(by_id) == nil then
     return
   end
-  vim.api.nvim_create_autocmd("BufReadPost", {
+  vim.api.nvim_create_autocmd({ "BufReadPost", "BufFilePost" }, {
     group = group,
     callback = function(args)
-      place(args.buf)
+      -- Skips the unloaded buffer that |:saveas| creates for the old name.
+      if vim.api.nvim_buf_is_loaded(args.buf) then
+        place(args.buf)
+      end
     end,
   })
-  -- Saves the line numbers of the notes. A reload or unload of the buffer would delete their extmarks.
-  vim.api.nvim_create_autocmd({ "BufReadPre", "BufUnload" }, {
+  -- Saves the line numbers of the notes. A reload or unload of the buffer would delete their extmarks. After |:file|,
+  -- the extmarks would follow the edits of another file.
+  vim.api.nvim_create_autocmd({ "BufReadPre", "BufFilePre", "BufUnload" }, {
     group = group,
     callback = function(args)
       follow_marks(args.buf)
