@@ -42,7 +42,6 @@ interface Step {
 
 interface Decision {
   readonly verb: Verb;
-  readonly summary: string;
   readonly steps: readonly Step[];
 }
 
@@ -115,9 +114,8 @@ export function createDecisions(options: DecisionsOptions): Decisions {
         problems.push(error.message);
       }
     }
-    const summary = summaryOf(steps);
-    if (steps.length > 0) remember({ verb, summary, steps });
-    const result = steps.length > 0 ? [`${verb} ${summary}.`] : [];
+    if (steps.length > 0) remember({ verb, steps });
+    const result = steps.length > 0 ? [`${verb} ${summaryOf(steps)}.`] : [];
     if (steps.length > 0 && files.all().length === 0) result.push("No unreviewed changes are left.");
     if (result.length + problems.length === 0) result.push("No unreviewed changes.");
     tellResult(bridge, result, problems);
@@ -197,10 +195,13 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     await syncPath(path);
   }
 
+  /** Reverts the last decision. Remembers the files that cannot be reverted while an agent works. */
   async function revert(): Promise<void> {
     const decision = decisions.pop();
     if (!decision) return tellResult(bridge, ["There is no keep or undo to revert."], []);
     const problems: string[] = [];
+    const done: Step[] = [];
+    const later: Step[] = [];
     const back = decision.verb === "Kept" ? unkeep : redo;
     for (const step of decision.steps) {
       const { path } = step.before;
@@ -211,15 +212,21 @@ export function createDecisions(options: DecisionsOptions): Decisions {
             `${basename(path)} was not reverted, because ${step.changedBy} has changed it since your decision`,
           );
         await back(step);
+        done.push(step);
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         problems.push(error.message);
+        if (files.awaitingAgent(path) || (back === unkeep && mayBeWritten(path))) later.push(step);
       }
     }
-    const isAny = problems.length < decision.steps.length;
+    if (later.length > 0) remember({ verb: decision.verb, steps: later });
     const state = decision.verb === "Kept" ? "Unreviewed again" : "Restored and unreviewed again";
-    const result = `${state}: ${decision.summary}.`;
-    tellResult(bridge, isAny ? [result] : [], problems);
+    tellResult(bridge, done.length > 0 ? [`${state}: ${summaryOf(done)}.`] : [], problems);
+  }
+
+  /** Returns whether a running command of an agent may change a file without changes. */
+  function mayBeWritten(path: string): boolean {
+    return options.areCommandsRunning() && !files.get(path);
   }
 
   /** Reverts a decision to keep a change: lists the change again. */
@@ -227,7 +234,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     const { path } = before;
     const now = await readState(path);
     if (now.version === before.version) return files.set(before);
-    if (options.areCommandsRunning() && !files.get(path))
+    if (mayBeWritten(path))
       throw new Refusal(
         `A running command of an agent may change ${basename(path)}: try again when the command has ended`,
       );

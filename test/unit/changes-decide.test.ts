@@ -124,6 +124,30 @@ t.test(
   },
 );
 
+t.test(
+  "a decision that cannot be reverted while an agent edits the file can be reverted later",
+  async (t) => {
+    const host = new ChangesHost(t);
+    for (const name of ["first.txt", "a.txt", "b.txt"]) {
+      host.write(name, "1\n");
+      await host.edit(name, "one\n");
+    }
+    await host.keep("first.txt");
+    const chosen = ["a.txt", "b.txt"].map((name) => ({ path: host.path(name) }));
+    await host.changes.handlers.changes_undo({ files: chosen, unsaved: [] });
+    await host.starts("b.txt");
+    await host.revert();
+    t.match(host.message(), /unreviewed again: 1 hunk in a\.txt\. gemini is changing .*b\.txt: .* try again/);
+    await host.revert();
+    t.notOk(host.change("first.txt"), "an earlier decision is not reverted in its place");
+    await host.ended("b.txt");
+    await host.revert();
+    t.equal(String(host.read("b.txt")), "one\n");
+    await host.revert();
+    t.match(host.change("first.txt"), { hunks: [{ line: 1 }] });
+  },
+);
+
 t.test("reverting brings back deleted and created files with their mode", async (t) => {
   const host = new ChangesHost(t);
   host.write("gone.txt", "one\n", 0o640);
