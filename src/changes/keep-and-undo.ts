@@ -160,8 +160,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     await prepare(path);
     const before = files.get(path);
     if (!before || !isChanged(before)) return undefined;
-    if (one.ranges && before.version !== version)
-      throw new Refusal(`${basename(path)} has changed since you chose the lines: choose them again`);
+    if (one.ranges && before.version !== version) throw changedSinceChoice(path);
     const choice = choose(before, one, turn);
     if (!choice) return undefined;
     const { change, ids } = choice;
@@ -280,10 +279,14 @@ function changedSince(path: string): Refusal {
   return new Refusal(`${basename(path)} was not reverted, because the file has changed since your decision`);
 }
 
+function changedSinceChoice(path: string): Refusal {
+  return new Refusal(`${basename(path)} has changed since you chose these hunks: choose them again`);
+}
+
 /**
  * Finds the hunks that the user has chosen.
  * @returns undefined if none of the hunks is chosen
- * @throws {Refusal} if the user chose a part of a hunk that cannot be split
+ * @throws {Refusal} if the chosen hunks no longer exist, or if a part of a hunk cannot be split
  */
 function choose(change: FileChange, { hunks, ranges }: Chosen, turn: number | undefined): Choice | undefined {
   const { text, opaque, before } = change;
@@ -297,8 +300,10 @@ function choose(change: FileChange, { hunks, ranges }: Chosen, turn: number | un
     (turn === undefined || hunk.turn === turn) && (wanted?.has(hunk.id) ?? true);
   if (ranges && change.exists) return inRanges(change, ranges, isMeant);
   const ids = new Set(text.hunks.filter(isMeant).map(({ id }) => id));
-  // The chosen hunks may no longer exist. Then nothing is left to decide.
-  return ids.size > 0 ? { change, ids } : undefined;
+  if (ids.size > 0) return { change, ids };
+  // An edit of the user since the choice has replaced the chosen hunks.
+  if (wanted?.size) throw changedSinceChoice(change.path);
+  return undefined;
 }
 
 function inRanges(

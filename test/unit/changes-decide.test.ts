@@ -86,6 +86,23 @@ t.test("part of a hunk is kept or undone by its lines", async (t) => {
   t.equal(host.message(), "There is no keep or undo to revert.");
 });
 
+t.test("a decision on a hunk is refused if the user has edited the hunk since", async (t) => {
+  const host = new ChangesHost(t);
+  host.write("a.txt", "1\n2\n");
+  await host.edit("a.txt", "1\nA\n");
+  const hunks = host.change("a.txt")?.hunks.map(({ id }) => id) ?? [];
+  await host.save("a.txt", "1\nmine\n");
+  for (const verb of ["keep", "undo"] as const) {
+    await host.changes.handlers[`changes_${verb}`]({
+      files: [{ path: host.path("a.txt"), hunks }],
+      unsaved: [],
+    });
+    t.match(host.message(), /a\.txt has changed since you chose these hunks: choose them again/);
+    t.match(host.change("a.txt"), { decided: 0, hunks: [{ conflict: true }] });
+    host.clearMessages();
+  }
+});
+
 t.test("undo by lines is refused if the file has changed since the user saw it", async (t) => {
   const host = new ChangesHost(t);
   host.write("a.txt", "1\n2\n3\n");
@@ -93,7 +110,7 @@ t.test("undo by lines is refused if the file has changed since the user saw it",
   host.write("a.txt", "mine\n1\nA\nB\nC\n3\n");
   await host.decideLines("undo", "a.txt", 2, 2);
   t.equal(String(host.read("a.txt")), "mine\n1\nA\nB\nC\n3\n");
-  t.match(host.messages(), [/a\.txt has changed since you chose the lines: choose them again/]);
+  t.match(host.messages(), [/a\.txt has changed since you chose these hunks: choose them again/]);
 });
 
 t.test(
