@@ -1,5 +1,4 @@
 /** Finds CLIs that will not connect automatically, and other editors on this machine. */
-import { basename } from "node:path";
 import * as z from "zod";
 import type { Editors, Status } from "./contract/neovim.ts";
 import type { EventHandlers } from "./neovim/bridge.ts";
@@ -8,6 +7,7 @@ import type { Profile } from "./profiles/profiles.ts";
 import { readSettings, setting } from "./profiles/settings.ts";
 import type { Unconnected } from "./prompt/type-ide-enable.ts";
 import { platform } from "./system/platform.ts";
+import { programName } from "./system/processes.ts";
 import type { Variables } from "./system/system.ts";
 
 interface CliAndEditorSearchOptions {
@@ -40,9 +40,9 @@ export function createCliAndEditorSearch({
   /** Profiles for which the user has already seen a hint. Enabling one CLI enables all CLIs of its profile. */
   const done = new Set<string>();
   return {
-    cli_started({ terminal, cli, program, cwd, env }) {
+    cli_started({ terminal, cli, cmd, cwd, env }) {
       const profile = profiles.find(({ name }) => name === cli);
-      const isOther = basename(program) !== basename(profile?.cmd[0] ?? "");
+      const isOther = programName(cmd) !== programName(profile?.cmd ?? []);
       if (!profile || isOther || done.has(cli)) return;
       const { isDecided, isAsked } = readChoice(profile, env, cwd);
       const { socket } = profile;

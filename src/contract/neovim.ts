@@ -88,7 +88,8 @@ export const events = {
     terminal: z.string(),
     /** Name of the CLI's profile. */
     cli: z.string(),
-    program: z.string(),
+    /** Program and arguments. */
+    cmd: list(z.string()),
     cwd: z.string(),
     env: z.record(z.string(), z.string()),
   }),
@@ -129,8 +130,8 @@ export const results = {
   diff_close: z.object({ content: z.string() }),
   files_open: z.object({ paths: list(z.string()), directories: list(z.string()) }),
   prompt_places: z.object({
-    /** The program that `:Gemini` runs. */
-    program: z.string(),
+    /** Program and arguments of `:Gemini`. */
+    cmd: list(z.string()),
     buffers: list(z.object({ buf: z.number().int(), pid: z.number().int().positive() })),
     /** The directories in which a CLI finds this Neovim. */
     directories: list(z.string()),

@@ -39,9 +39,10 @@ export function releaseOfCommand(words: readonly string[]): string | undefined {
     .find((version) => version !== undefined);
 }
 
-/** Returns the release of a program, from its npm package or from `--version`. */
-export async function releaseOfProgram(path: string): Promise<string | undefined> {
-  return packageVersion(path) ?? /\d+\.\d+\.\d+/.exec(await run(path, ["--version"], TIMEOUT_MS))?.[0];
+/** Returns the release that a program and its arguments run, from the npm package or from `--version`. */
+export async function releaseOfProgram(path: string, args: readonly string[]): Promise<string | undefined> {
+  const version = releaseOfCommand([path, ...args]);
+  return version ?? /\d+\.\d+\.\d+/.exec(await run(path, [...args, "--version"], TIMEOUT_MS))?.[0];
 }
 
 /** Returns the release of the npm package that contains a file. Undefined if the package is not Gemini CLI. */

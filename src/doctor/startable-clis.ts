@@ -26,7 +26,7 @@ export async function checkStartable(
 ): Promise<Section | undefined> {
   const { name, label, cmd } = profile;
   const isGemini = name === "gemini";
-  const [program = ""] = cmd;
+  const [program = "", ...args] = cmd;
   const path = findProgram(program, process.env);
   const isThere = isGemini || profile.settings.files.some((file) => existsSync(dirname(expand(file))));
   if (path === undefined && !isThere) return undefined;
@@ -40,7 +40,7 @@ export async function checkStartable(
         ? `install it, or set the option clis.${name}.cmd`
         : `npm install -g ${profile.package}`,
     );
-  else if (isGemini) checkRelease(findings, await releaseOfProgram(path));
+  else if (isGemini) checkRelease(findings, await releaseOfProgram(path, args));
   else findings.ok(path);
   await checkNode(findings, profile);
   const { cwd, gates, bridge } = facts ?? { cwd: currentDirectory() };

@@ -1,13 +1,12 @@
 /**
  * Finds the CLI for a prompt: in a terminal of `:Gemini`, or in a terminal that the user or another program has opened.
  */
-import { basename } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clis } from "../contract/clis.ts";
 import type { CallResult, EventPayload } from "../contract/neovim.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 import { platform } from "../system/platform.ts";
-import { familyOf, isAlive, processesOf } from "../system/processes.ts";
+import { familyOf, isAlive, processesOf, programName } from "../system/processes.ts";
 import { type Cli, createCli } from "./screen-state.ts";
 import { drawingOf } from "./screens.ts";
 import type { Buffers, Terminal } from "./terminal.ts";
@@ -22,7 +21,7 @@ const FIND_ATTEMPTS = 30;
 
 /** Place where a CLI runs or will run. When the CLI runs, either `buf` or `pane` is set. */
 interface Place {
-  readonly program: string | undefined;
+  readonly cmd?: readonly string[] | undefined;
   readonly cwd: string;
   readonly buf?: number | undefined;
   readonly pane?: string | undefined;
@@ -62,13 +61,14 @@ export function createDestinations(options: DestinationsOptions): Destinations {
   /** CLIs by buffer or tmux pane. Kept after a prompt, because each `Cli` stores what is known about its screen. */
   const known = new Map<string | number, { cli: Cli; cliPid: number | undefined }>();
 
-  function cliIn({ buf, pane, program = "", cwd, cliPid }: Place, name?: string): Cli | undefined {
+  function cliIn({ buf, pane, cmd = [], cwd, cliPid }: Place, name?: string): Cli | undefined {
     const key = buf ?? pane;
     if (key === undefined) return undefined;
     const earlier = known.get(key);
     // The user may have ended the CLI and started another one, perhaps in another directory.
     if (earlier && earlier.cliPid === cliPid) return earlier.cli;
-    const like = clis.find(({ cmd }) => basename(cmd[0] ?? "") === basename(program))?.like;
+    const program = programName(cmd);
+    const like = clis.find((each) => programName(each.cmd) === program)?.like;
     const terminal =
       typeof key === "number"
         ? () => buffers.terminal(key, name ?? `the CLI in buffer ${key}`, cwd)
@@ -82,7 +82,7 @@ export function createDestinations(options: DestinationsOptions): Destinations {
   async function outside(name?: string): Promise<Cli | undefined> {
     const places = await bridge.call("prompt_places", {});
     const own = name === undefined ? undefined : terminals.get(name);
-    const usual = { cmd: [places.program] };
+    const usual = { cmd: places.cmd };
     const served = clis.map((cli) => ({ cmd: cli.cmd, package: packageOf(cli.name) }));
     const panes = [...terminals.values()].flatMap(({ pane, isOpen }) => (pane && isOpen ? [pane] : []));
     const place = await findOutside(own ? [own] : [usual, ...served], places, panes);
@@ -91,7 +91,7 @@ export function createDestinations(options: DestinationsOptions): Destinations {
 
   function running(name: string): Cli | undefined {
     const terminal = terminals.get(name);
-    return terminal?.isOpen ? cliIn({ ...terminal, program: terminal.cmd[0] }, name) : undefined;
+    return terminal?.isOpen ? cliIn(terminal, name) : undefined;
   }
 
   return {
@@ -162,7 +162,7 @@ async function findOutside(
   if (buffer) {
     const { buf, pid, rank, cliPid } = buffer;
     const cwd = (await platform.directory(cliPid ?? pid)) ?? directories[0] ?? "/";
-    return { buf, cwd, cliPid, program: programs[rank]?.cmd[0] };
+    return { buf, cwd, cliPid, cmd: programs[rank]?.cmd };
   }
   const own = process.env["TMUX_PANE"];
   if (!process.env["TMUX"] || !own) return undefined;
@@ -186,5 +186,5 @@ async function findOutside(
         directories.some((directory) => platform.isWithin(directory, cwd)),
     )
     .sort((a, b) => a.distance - b.distance || a.rank - b.rank);
-  return nearest && { ...nearest, program: programs[nearest.rank]?.cmd[0] };
+  return nearest && { ...nearest, cmd: programs[nearest.rank]?.cmd };
 }

@@ -11,18 +11,28 @@ import type { Process, ProcessTable } from "./system.ts";
  */
 export function processesOf(
   table: ProcessTable,
-  { cmd: [program = ""], package: name }: { cmd: readonly string[]; package?: string | undefined },
+  { cmd, package: name }: { cmd: readonly string[]; package?: string | undefined },
 ): Process[] {
-  const names = ["", ".js", ".mjs", ".cjs"].map((ending) => basename(program) + ending);
+  const program = programName(cmd);
+  const names = ["", ".js", ".mjs", ".cjs"].map((ending) => program + ending);
   const isScript = (word: string) =>
     names.includes(basename(word)) || (name !== undefined && isIn(name, word));
   const runs = (process: Process) => {
     const [first = "", ...others] = process.command.split(" ");
-    return basename(first) === basename(program) || scriptsOf(first, others).some(isScript);
+    return basename(first) === program || scriptsOf(first, others).some(isScript);
   };
   const found = [...table.values()].filter(runs);
   const isFound = (pid: number) => found.some((process) => process.pid === pid);
   return found.filter(({ parent }) => !isFound(parent)).sort((a, b) => a.pid - b.pid);
+}
+
+/**
+ * Returns the name of the program that a command line runs. If an interpreter runs a script, returns the name of the
+ * script, because the interpreter also runs other programs.
+ */
+export function programName([first = "", ...others]: readonly string[]): string {
+  const script = scriptsOf(first, others).find((word) => !/^-|\s/.test(word));
+  return basename(script ?? first).replace(/\.[cm]?js$/, "");
 }
 
 /**

@@ -130,6 +130,21 @@ t.test("/ide enable is typed into a CLI that would ignore the file with the sett
   });
 });
 
+t.test("a CLI that terminal.cmd starts by Node connects, and the doctor recognizes it", async (t) => {
+  const script = join(root, "node_modules/@google/gemini-cli/bundle/gemini.js");
+  const words = [process.execPath, script].map((word) => JSON.stringify(word));
+  const { nvim } = await start(
+    t,
+    `require('gemini-bridge').setup({ terminal = { cmd = { ${words.join(", ")} } } })`,
+  );
+  await open(nvim);
+  await nvim.waitFor(isConnected, "the CLI to connect", 60_000);
+  const report = await examine(nvim);
+  t.match(report["Running CLIs"], /OK process \d+: .*gemini\.js, connected to this Neovim/);
+  t.notMatch(report["Running CLIs"], /rplugin/, "the host also runs in Node, but is not a CLI");
+  t.match(report["A CLI started in"], /OK Gemini CLI 0\.\d+\.\d+/);
+});
+
 const variable = ({ nvim }: RunningBridge) => nvim.lua("return vim.env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH");
 const obstacle = ({ nvim }: RunningBridge) =>
   nvim.lua("return require('gemini-bridge.bridge.status').get().obstacles.gemini");

@@ -28,3 +28,13 @@ t.test(
     t.same(pids(QWEN), [15]);
   },
 );
+
+t.test("the option terminal.cmd may start the CLI by an interpreter or a shell", async (t) => {
+  const script = "/opt/gemini/bundle/gemini.js";
+  for (const cmd of [
+    ["node", script],
+    ["/usr/bin/node", "--max-old-space-size=4096", script, "--yolo"],
+    ["bash", "-lc", "gemini"],
+  ])
+    t.same(pids({ ...GEMINI, cmd }), [10, 11, 12, 14], cmd.join(" "));
+});

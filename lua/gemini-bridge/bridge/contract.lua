@@ -251,7 +251,7 @@
 ---@field keys? string
 
 ---@class gemini_bridge.results.prompt_places
----@field program string
+---@field cmd string[]
 ---@field buffers { buf: integer, pid: integer }[]
 ---@field directories string[]
 

@@ -164,7 +164,7 @@ function M.places()
   local directories = vim.list_slice(status.get().workspace)
   vim.list_extend(directories, require("gemini-bridge.context.workspace").get().directories)
   return {
-    program = require("gemini-bridge.terminal.launch").command()[1],
+    cmd = require("gemini-bridge.terminal.launch").command(),
     buffers = buffers,
     directories = directories,
   }

@@ -138,12 +138,12 @@ end
 
 --- Reports a started program to the host, which then checks whether the CLI connects.
 ---@param spec gemini_bridge.TerminalSpec
----@param program string
-function M.started(spec, program)
+---@param cmd string[] The command line that the user has configured.
+function M.started(spec, cmd)
   require("gemini-bridge.bridge.channel").notify("cli_started", {
     terminal = spec.name,
     cli = spec.cli,
-    program = program,
+    cmd = cmd,
     cwd = spec.cwd,
     env = vim.tbl_extend("force", vim.fn.environ(), spec.env),
   })

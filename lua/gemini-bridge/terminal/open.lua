@@ -68,7 +68,7 @@ local function run(terminal, spec, obstacle)
     end
     return
   end
-  launch.started(spec, terminal.cmd[1])
+  launch.started(spec, terminal.cmd)
   if view.buf then
     terminals.take_buffer(terminal, view.buf)
   elseif view.pane then
