@@ -217,6 +217,10 @@ t.test(":GeminiGate decides whether a CLI asks before an edit", async (t) => {
   t.equal(await statusline(bridge), "Gemini: working");
   await nvim.command("GeminiGate cli=gemini");
   await reaches(true);
+  await nvim.command("GeminiGate off cli=claude");
+  t.equal(await statusline(bridge), "Gemini: working, gate on for gemini");
+  const view = await nvim.lua("return require('gemini-bridge.turns.gate').lines()");
+  t.same(view, ["on, but off for claude"]);
   await nvim.command("GeminiGate off");
   await reaches(false);
   t.notMatch(await statusline(bridge), /gate/);

@@ -90,6 +90,18 @@ function M.reach(cli)
   return reach
 end
 
+--- Returns the names of the CLIs whose own setting is `on`, separated by commas. Empty if there are none.
+---@param on boolean
+---@return string
+local function named(on)
+  local own = M.get().clis
+  local names = vim.tbl_filter(function(cli)
+    return own[cli] == on
+  end, vim.tbl_keys(own))
+  table.sort(names)
+  return table.concat(names, ", ")
+end
+
 --- Returns a text for the status line, such as "gate on". Empty if no connected CLI asks before edits.
 ---@return string
 function M.text()
@@ -103,19 +115,18 @@ function M.text()
     return ""
   end
   table.sort(names)
-  return M.get().all and "gate on" or "gate on for " .. table.concat(names, ", ")
+  local is_for_all = M.get().all and named(false) == ""
+  return is_for_all and "gate on" or "gate on for " .. table.concat(names, ", ")
 end
 
 --- Returns lines for `:GeminiStatus`: the gate setting, and the CLIs that do not ask before edits.
 ---@return string[]
 function M.lines()
-  local setting = M.get()
-  local named = vim.tbl_filter(M.is_on, vim.tbl_keys(setting.clis))
-  if not setting.all and #named == 0 then
+  local is_for_all, on, off = M.get().all, named(true), named(false)
+  if not is_for_all and on == "" then
     return {}
   end
-  table.sort(named)
-  local lines = { setting.all and "on" or "on for " .. table.concat(named, ", ") }
+  local lines = { not is_for_all and "on for " .. on or off ~= "" and "on, but off for " .. off or "on" }
   for _, client in ipairs(status.get().clients) do
     local reason = M.is_on(client.cli) and obstacle(client) or nil
     if reason then
