@@ -74,7 +74,7 @@ export async function checkBridge(
     findings.ok(`The model of ${name} ${version} can use the tools of Neovim`);
   if (bridge.toolClients.length === 0)
     findings.info(
-      "No model can use the tools of Neovim yet. In a running CLI, type `/mcp` to see whether the server neovim is connected",
+      "No model uses the tools of Neovim now. In a running CLI, type `/mcp` to see whether the server neovim is connected",
     );
   await checkOthers(
     findings,

@@ -10,6 +10,9 @@ import { describeEditor } from "./editors.ts";
 import { type Findings, section } from "./findings.ts";
 import { checkRelease, releaseOfCommand } from "./release.ts";
 
+/** Maximum length of a command line in the report. The command line of Claude Code contains its hooks. */
+const MAX_COMMAND_LENGTH = 160;
+
 /** The Neovim or shell that runs the doctor. */
 interface Asker {
   readonly bridge: Bridge | undefined;
@@ -35,7 +38,7 @@ export async function listRunning(table: ProcessTable, asker: Asker): Promise<Se
   if (running.length === 0) findings.info("No CLI is running");
   for (const { pid, command } of running) {
     const editor = await connectedTo(table, pid, (await platform.environment(pid)) ?? process.env, asker);
-    const who = `process ${pid}: ${command}`;
+    const who = `process ${pid}: ${shortened(command)}`;
     if (editor) findings.ok(`${who}, connected to ${editor}`);
     else
       findings.info(
@@ -43,6 +46,10 @@ export async function listRunning(table: ProcessTable, asker: Asker): Promise<Se
       );
   }
   return findings;
+}
+
+function shortened(command: string): string {
+  return command.length > MAX_COMMAND_LENGTH ? `${command.slice(0, MAX_COMMAND_LENGTH)}…` : command;
 }
 
 export async function checkRunning(table: ProcessTable, pid: number, asker: Asker): Promise<Section> {
@@ -54,7 +61,7 @@ export async function checkRunning(table: ProcessTable, pid: number, asker: Aske
     findings.error(`There is no process ${pid}`, "run `pgrep -fl gemini` to find the process id of the CLI");
     return findings;
   }
-  findings.info(found.command);
+  findings.info(shortened(found.command));
   const [env, cwd, words] = await Promise.all([
     platform.environment(pid),
     platform.directory(pid),

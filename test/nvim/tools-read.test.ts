@@ -237,7 +237,7 @@ t.test("read-only tools answer questions about the editor", async (t) => {
       "#require('gemini-bridge.bridge.status').get().toolClients == 0",
       "the client to be gone",
     );
-    t.match((await examine(nvim))["Bridge"], "No model can use the tools of Neovim yet");
+    t.match((await examine(nvim))["Bridge"], "No model uses the tools of Neovim now");
   });
 });
 

@@ -13,7 +13,7 @@ import { makeEnv, writeFiles } from "../support/sandbox.ts";
 /** Starts a Node process that looks like a CLI in the output of `ps`. */
 async function startLookalike(t: Test, nvim: Nvim): Promise<number | undefined> {
   writeFiles(nvim.dirs.home, { "bin/gemini": "setInterval(() => {}, 60_000); process.stdout.write('up');" });
-  const program = spawn(process.execPath, [join(nvim.dirs.home, "bin/gemini"), "--model", "x"]);
+  const program = spawn(process.execPath, [join(nvim.dirs.home, "bin/gemini"), "--model", "x".repeat(1000)]);
   t.teardown(() => program.kill("SIGKILL"));
   await once(program.stdout, "data");
   return program.pid;
@@ -90,10 +90,10 @@ t.test("the doctor works in a shell outside Neovim", async (t) => {
     const pid = await startLookalike(t, nvim);
     t.match(
       (await runDoctor(nvim, ["--list"])).output,
-      new RegExp(`^${pid} \\S+ \\S+/gemini --model x$`, "m"),
+      new RegExp(`^${pid} \\S+ \\S+/gemini --model x{1000}$`, "m"),
     );
     const { "Running CLIs": running } = (await runDoctor(nvim, [])).sections;
-    t.match(running, `process ${pid}: `);
+    t.match(running, new RegExp(`process ${pid}: \\S+ \\S+/gemini --model x{20,150}…, not connected`));
     t.match(running, `not connected to any editor; for the reason, run node ${PROGRAM} ${pid}`);
   });
 
