@@ -177,7 +177,7 @@ t.test("a login that Google refuses is recognized in a tmux pane, and reported o
 });
 
 t.test("the next Neovim finds the tmux pane of the previous Neovim", async (t) => {
-  const { nvim: before, tmux, own } = await startInTmux(t);
+  const { nvim: before, tmux, own } = await startInTmux(t, { terminal: "cli = 'qwen'" });
   await before.command("Gemini name=my\\ tests");
   const pane = await opened(before, tmux);
   tmux("select-pane", "-t", own);
@@ -201,6 +201,7 @@ t.test("the next Neovim finds the tmux pane of the previous Neovim", async (t) =
   );
   t.equal(panes(tmux).length, 3, "none is opened");
   t.same(await terminalNames(after), ["my tests"]);
+  t.equal(await after.lua("return require('gemini-bridge.terminal.terminals').last().cli"), "qwen");
   t.match(
     await after.messages(),
     /The CLI in my tests was started by an earlier Neovim\. To connect the CLI to this Neovim, type \/ide enable there/,

@@ -127,8 +127,8 @@ local function take_over()
       view:claim(name, launch.cwd())
       terminals.add({
         name = name,
-        cli = config.get().terminal.cli,
-        cmd = launch.command(),
+        cli = view.cli,
+        cmd = launch.command(view.cli),
         args = {},
         cwd = launch.cwd(),
         view = view,

@@ -10,7 +10,7 @@ local M = {}
 --- Timeout of a tmux command (milliseconds).
 local TMUX_TIMEOUT_MS = 2000
 --- Name of a tmux pane option. The value contains the process id of the Neovim that manages the pane, the terminal's
---- name, and the directory.
+--- name, the name of the CLI, and the directory.
 local OPTION = "@gemini_bridge"
 
 --- Script for `sh` that marks its pane, keeps the pane open after a failure, and runs the program. tmux before 3.3 does
@@ -49,9 +49,10 @@ end
 
 --- Returns the value that marks a pane as managed by this Neovim.
 ---@param name string
+---@param cli string
 ---@param cwd string
-local function mark(name, cwd)
-  return table.concat({ vim.fn.getpid(), vim.uri_encode(name), vim.uri_encode(cwd) }, " ")
+local function mark(name, cli, cwd)
+  return table.concat({ vim.fn.getpid(), vim.uri_encode(name), cli, vim.uri_encode(cwd) }, " ")
 end
 
 --- Returns the tmux command that opens a pane and runs the program.
@@ -77,7 +78,7 @@ local function opening(spec, place, enter)
     vim.list_extend(words, { "-e", name .. "=" .. value })
   end
   local keep = config.get().terminal.auto_close and "failed" or "on"
-  vim.list_extend(words, { "--", "sh", "-c", RUN, "sh", OPTION, mark(spec.name, spec.cwd), keep })
+  vim.list_extend(words, { "--", "sh", "-c", RUN, "sh", OPTION, mark(spec.name, spec.cli, spec.cwd), keep })
   words[#words + 1] = process.GUARD
   return table.concat(vim.tbl_map(shell_words.quote, vim.list_extend(words, spec.cmd)), " ")
 end
@@ -87,6 +88,7 @@ end
 ---@field enter boolean
 ---@field pane? string Id, such as `%3`.
 ---@field pid? integer
+---@field cli? string Name of the CLI, if an earlier Neovim has opened the pane.
 local View = {}
 View.__index = View
 
@@ -94,7 +96,7 @@ View.__index = View
 ---@param name string
 ---@param cwd string
 function View:claim(name, cwd)
-  tmux({ "set-option", "-p", "-t", self.pane, OPTION, mark(name, cwd) })
+  tmux({ "set-option", "-p", "-t", self.pane, OPTION, mark(name, self.cli, cwd) })
 end
 
 --- Runs a program in a new pane.
@@ -172,10 +174,10 @@ function M.left_behind(place, cwd)
   end
   local format = ("#{pane_id} #{pane_pid} #{pane_dead} #{%s}"):format(OPTION)
   local output = tmux({ "list-panes", "-s", "-t", vim.env.TMUX_PANE, "-F", format }) or ""
-  for id, pid, owner, name, directory in output:gmatch("(%%%d+) (%d+) 0 (%d+) (%S+) (%S+)\n") do
+  for id, pid, owner, name, cli, directory in output:gmatch("(%%%d+) (%d+) 0 (%d+) (%S+) (%S+) (%S+)\n") do
     if not process.is_alive(tonumber(owner)) and vim.uri_decode(directory) == cwd then
       local view = M.new(place)
-      view.pane, view.pid = id, tonumber(pid)
+      view.pane, view.pid, view.cli = id, tonumber(pid), cli
       views[vim.uri_decode(name)] = view
     end
   end
