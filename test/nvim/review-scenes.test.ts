@@ -11,8 +11,10 @@ const PROPOSED = lines(100).replace("line 50\n", "line fifty\n").replace("line 3
 const SCENES: Record<string, string> = {
   "one empty window": "",
   "the file alone": `vim.cmd.edit('a.txt') vim.api.nvim_win_set_cursor(0, { 60, 3 }) vim.cmd('normal! zt')`,
+  "the file alone, at its end": `vim.cmd.edit('a.txt') vim.cmd('normal! G')`,
   "another file alone": `vim.cmd.edit('b.txt') vim.api.nvim_win_set_cursor(0, { 60, 2 }) vim.cmd('normal! zt')`,
-  "two files": `vim.cmd.edit('a.txt') vim.cmd('70') vim.cmd.vsplit('b.txt') vim.cmd('40')`,
+  "two files, scrollopt with hor": `
+    vim.o.scrollopt = 'ver,hor,jump' vim.cmd.edit('a.txt') vim.cmd('70') vim.cmd.vsplit('b.txt') vim.cmd('40')`,
   "three files in rows and columns": `
     vim.cmd.edit('a.txt') vim.cmd.split('b.txt') vim.cmd.vsplit('c.txt') vim.cmd('20') vim.cmd.wincmd('p')`,
   "an unsaved buffer in the other window, nohidden": `
@@ -40,6 +42,7 @@ const SCENES: Record<string, string> = {
     vim.cmd.edit('b.txt') vim.cmd.tabedit('a.txt') vim.cmd.tabedit('c.txt') vim.cmd.tabprevious() vim.cmd.vsplit()`,
   "a diff of two other files": `
     vim.cmd.edit('b.txt') vim.cmd.diffthis() vim.cmd.vsplit('c.txt') vim.cmd.diffthis() vim.cmd('30')`,
+  "one window of a diff": `vim.cmd.edit('b.txt') vim.cmd.diffthis()`,
   "noequalalways, splitright, splitbelow, winfixwidth": `
     vim.o.equalalways = false vim.o.splitright = true vim.o.splitbelow = true
     vim.cmd.edit('b.txt') vim.cmd('30vsplit c.txt') vim.wo.winfixwidth = true vim.cmd.wincmd('p') vim.cmd('10split')`,
@@ -59,6 +62,13 @@ const ENDS: [name: string, end: (reviewer: Reviewer, id: number) => Promise<unkn
     async (reviewer) => {
       await reviewer.review();
       await reviewer.nvim.input("G]c:w<CR>");
+    },
+  ],
+  [
+    "closed by the user",
+    async (reviewer) => {
+      await reviewer.review();
+      await reviewer.nvim.input("G:q<CR>");
     },
   ],
   ["rejected from where the user is", (reviewer) => reviewer.nvim.lua(`require('gemini-bridge').reject()`)],
@@ -91,7 +101,7 @@ for (const [name, scene] of Object.entries(SCENES)) {
         await end(reviewer, id);
         await reviewer.outcomes();
         // After a decision inside a proposal, the focus returns to a terminal in Normal mode.
-        const isLedBack = how === "accepted in the proposal" && wasIn === "t";
+        const isLedBack = /in the proposal|by the user/.test(how) && wasIn === "t";
         const expected = { ...before, mode: isLedBack ? "nt" : wasIn };
         t.same(await reviewer.layout(), expected, `all is as before: ${layout}, ${how}`);
       }

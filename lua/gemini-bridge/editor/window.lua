@@ -251,6 +251,9 @@ function M.open_tab(buf)
     vim.cmd("noautocmd keepalt $tab split") -- |:sbuffer| might use another window, see 'switchbuf'
     tab, win = vim.api.nvim_get_current_tabpage(), vim.api.nvim_get_current_win()
   end)
+  -- The float has inherited 'diff'. With "closeoff" in 'diffopt', closing the float would end the diff mode of a window
+  -- that waits for its counterpart.
+  M.set(float, { diff = false })
   M.close(float)
   -- Sets 'showtabline' to its own value, which makes Neovim resize the windows of the current tab page. If the tab line
   -- has just appeared, these windows would otherwise cover the command line.

@@ -50,7 +50,11 @@ local function reject_on_close(review, on)
 
   on("WinClosed", function(args)
     local closing = tonumber(args.match) --[[@as integer]]
-    if window.is_closing(closing) or not vim.deep_equal(vim.fn.win_findbuf(buf), { closing }) then
+    local is_last = vim.deep_equal(vim.fn.win_findbuf(buf), { closing })
+    if review.view and (is_last or closing == review.view.original) then
+      close_windows.end_comparison(review.view)
+    end
+    if window.is_closing(closing) or not is_last then
       return
     elseif review.view and closing == vim.api.nvim_get_current_win() then
       review.view.end_move = focus.begin_move()

@@ -35,6 +35,17 @@ function M.make_ordinary(borrowed, win)
   end
 end
 
+--- Ends diff mode when one of the two compared windows is about to close. Otherwise, with "closeoff" in 'diffopt',
+--- Neovim would run `:diffoff!`, which changes the global option 'scrollopt'.
+---@param view gemini_bridge.View
+function M.end_comparison(view)
+  for _, win in ipairs({ view.proposal, view.original }) do
+    if vim.api.nvim_win_is_valid(win) then
+      window.set(win, { diff = false })
+    end
+  end
+end
+
 --- Ends diff mode in a window when the user opens another buffer in place of the original text. Neovim remembers
 --- window options for each buffer and turns diff mode on again when the original text returns. This function then turns
 --- diff mode off a second time.
@@ -61,9 +72,9 @@ function M.release_original(view)
 end
 
 --- Scrolls the user's window of the original text back to its position before the review, because the window scrolled
---- with the proposal during the review. Does nothing if the window has the focus.
+--- with the proposal during the review. Does nothing if the user is in this window.
 ---@param view gemini_bridge.View
----@param here integer Window with the focus.
+---@param here? integer Window with the focus. nil if the focus was in a window of the review.
 local function scroll_back(view, here)
   local borrowed = view.borrowed
   if
@@ -174,7 +185,7 @@ function M.close(view)
   if is_open then
     scheduler.attempt(restore_layout.restore, view.before, view.shown, ended, view.chosen)
   end
-  scheduler.attempt(scroll_back, view, here)
+  scheduler.attempt(scroll_back, view, not was_inside and here or nil)
   end_move()
   if view.end_move then
     view.end_move()

@@ -172,7 +172,14 @@ function M.note_borrowed(view)
     and borrowed.win == vim.api.nvim_get_current_win()
     and borrowed.buf == view.buffers.original
   then
-    borrowed.view = window.view(borrowed.win)
+    local left = window.view(borrowed.win)
+    local shown = view.shown.windows[borrowed.win]
+    -- Neovim scrolls a window that becomes smaller. If the user has not scrolled it since, keeps the earlier position.
+    if shown and left.topline == shown.view.topline then
+      left.topline = borrowed.view.topline
+    end
+    left.topfill = borrowed.view.topfill -- filler lines exist only in diff mode
+    borrowed.view = left
   end
 end
 
