@@ -12,6 +12,12 @@ export const MAX_OPEN_FILES = 10;
 /** Maximum length of a selection that the CLI accepts (UTF-16 units). */
 export const MAX_SELECTED_TEXT = 16_384;
 
+/**
+ * Maximum length of a path (UTF-16 units). Longer paths are impossible, because operating systems limit paths to this
+ * many bytes.
+ */
+export const MAX_PATH_LENGTH = 4096;
+
 /** An open file. `timestamp`: time of the last focus (Unix milliseconds). The cursor is 1-based, in UTF-16 units. */
 export const File = z.strictObject({
   path: z.string().min(1),

@@ -7,6 +7,7 @@
  */
 import { resolve } from "node:path";
 import * as z from "zod";
+import { MAX_PATH_LENGTH } from "./companion.ts";
 
 /** An agent, identified by the CLI's own session id. The connection to the bridge has a different id. */
 export interface Agent {
@@ -79,7 +80,7 @@ const SHELLS = ["run_shell_command", "Bash"];
 
 const Base = {
   session_id: z.string().min(1).max(256),
-  cwd: z.string().startsWith("/"),
+  cwd: z.string().startsWith("/").max(MAX_PATH_LENGTH),
   // Time of the event. Claude Code sends none.
   timestamp: z.iso
     .datetime({ offset: true })
@@ -92,9 +93,11 @@ const Base = {
  * with the same name and another type.
  */
 const Text = z.string().optional().catch(undefined);
+/** Accepts a path or a name like {@link Text}. A longer path cannot exist, and the host would store it. */
+const Name = z.string().max(MAX_PATH_LENGTH).optional().catch(undefined);
 const Use = {
-  tool_name: z.string().min(1),
-  tool_input: z.object({ file_path: Text, notebook_path: Text, command: Text }),
+  tool_name: z.string().min(1).max(MAX_PATH_LENGTH),
+  tool_input: z.object({ file_path: Name, notebook_path: Name, command: Text }),
 };
 const Outcome = { ...Use, tool_response: z.unknown().optional() };
 
@@ -104,7 +107,7 @@ const Outcome = { ...Use, tool_response: z.unknown().optional() };
  */
 const Edited = z.object({
   returnDisplay: z.object({
-    filePath: z.string().startsWith("/"),
+    filePath: z.string().startsWith("/").max(MAX_PATH_LENGTH),
     originalContent: z.string().nullish().catch(undefined),
     newContent: Text,
     isNewFile: z.boolean().optional().catch(undefined),
@@ -123,7 +126,7 @@ const HookInput = z.discriminatedUnion("hook_event_name", [
   hook("AfterTool", Outcome),
   hook("Notification", {
     notification_type: z.string(),
-    details: z.object({ type: Text, filePath: Text, command: Text, toolName: Text }).optional(),
+    details: z.object({ type: Name, filePath: Name, command: Text, toolName: Name }).optional(),
   }),
   hook("AfterAgent", {}),
   hook("SessionEnd", {}),

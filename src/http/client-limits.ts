@@ -10,12 +10,6 @@ const MAX_NAME_LENGTH = 100;
 /** Maximum length of a message id (UTF-16 units). The host stores the id until the message is answered. */
 const MAX_ID_LENGTH = 256;
 
-/**
- * Maximum length of a path (UTF-16 units). Longer paths are impossible, because operating systems limit paths to this
- * many bytes.
- */
-export const MAX_PATH_LENGTH = 4096;
-
 export interface Introduction {
   protocolVersion: string;
   clientInfo: { name: string; version: string };

@@ -2,8 +2,8 @@
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Refusal } from "../base/refusal.ts";
+import { MAX_PATH_LENGTH } from "../contract/companion.ts";
 import type { Consent } from "../contract/sharing.ts";
-import { MAX_PATH_LENGTH } from "../http/client-limits.ts";
 import type { Files } from "../sharing/files.ts";
 import { disk, fileSystem } from "../system/disk.ts";
 import { isBelow } from "../system/unix.ts";

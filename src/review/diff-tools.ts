@@ -5,8 +5,7 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import type { Log } from "../base/log.ts";
 import { Refusal, sentence } from "../base/refusal.ts";
 import type { ClientReviews } from "../base/reviews.ts";
-import { CloseDiffRequest, OpenDiffRequest } from "../contract/companion.ts";
-import { MAX_PATH_LENGTH } from "../http/client-limits.ts";
+import { CloseDiffRequest, MAX_PATH_LENGTH, OpenDiffRequest } from "../contract/companion.ts";
 import { disk, fileSystem } from "../system/disk.ts";
 
 export type DiffTools = Pick<ClientReviews, "openDiff" | "closeDiff">;

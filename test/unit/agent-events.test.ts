@@ -131,6 +131,23 @@ t.test("Qwen Code's hooks become events", async (t) => {
   t.equal(qwen("Notification", { notification_type: "permission_prompt", message: "" }), undefined);
 });
 
+t.test("a path that no system allows names no file", async (t) => {
+  const long = `/${"x".repeat(4096)}`;
+  const write = { tool_name: "write_file", tool_input: { file_path: long } };
+  const ended = { kind: "tool_ended", tool: { kind: "other", name: "write_file" }, failed: false };
+  const returnDisplay = { filePath: long, originalContent: "", newContent: "" };
+  t.match(meaning("BeforeTool", write), { tool: { kind: "other", name: "write_file" } });
+  t.same(meaning("AfterTool", { ...write, tool_response: { returnDisplay } }), {
+    ...ended,
+    texts: undefined,
+  });
+  const details = { type: "edit", filePath: long, toolName: long };
+  t.same(meaning("Notification", { notification_type: "ToolPermission", details }), {
+    kind: "permission_asked",
+    tool: { kind: "other", name: "edit" },
+  });
+});
+
 t.test("input that is not a known hook event is refused", async (t) => {
   const parse = (input: unknown) => parseHook(input, { cli: "gemini" });
   const good = { ...BASE, hook_event_name: "AfterAgent" };
@@ -144,9 +161,11 @@ t.test("input that is not a known hook event is refused", async (t) => {
     { ...good, session_id: "" },
     { ...good, session_id: "x".repeat(257) },
     { ...good, cwd: "relative" },
+    { ...good, cwd: `/${"x".repeat(4096)}` },
     { ...good, timestamp: "yesterday" },
     { ...good, hook_event_name: "BeforeAgent" },
     { ...good, hook_event_name: "BeforeTool", tool_name: "write_file" },
+    { ...good, hook_event_name: "BeforeTool", tool_name: "x".repeat(4097), tool_input: {} },
   ])
     t.throws(() => parse(bad), { name: "ZodError" }, JSON.stringify(bad).slice(0, 80));
   fc.assert(
