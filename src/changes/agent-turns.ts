@@ -29,8 +29,8 @@ export interface AgentTurns {
   latest(cli: string): Author;
   changed(agent: Agent, path: string): void;
   missed(agent: Agent, gap: string): void;
-  /** Ends the turn of an agent. @returns the changed files, and reasons why the list may be incomplete */
-  end(agent: Agent): Pick<Turn, "files" | "gaps">;
+  /** Ends the turn of an agent. @returns the turn with its changed files, and reasons why the list may be incomplete */
+  end(agent: Agent): Turn;
   /** Restores the turns that were stored before a restart of the host process. @param turns the turns by session */
   restore(turns: ReadonlyMap<string, Turn>): void;
 }

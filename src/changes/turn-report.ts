@@ -17,14 +17,18 @@ interface TurnReportOptions {
 export function createTurnReport({ bridge, terminalOf, files, turns }: TurnReportOptions) {
   return (agent: Agent): void => {
     const { cli } = agent;
-    const { files: paths, gaps } = turns.end(agent);
+    const { turn, files: paths, gaps } = turns.end(agent);
+    const isOwn = (one: { turn: number }) => one.turn === turn;
     const changes = [...paths].flatMap((path) => {
       const change = files.get(path);
-      return change && isChanged(change) ? [shown(change)] : [];
+      const now = change && isChanged(change) ? shown(change) : undefined;
+      return now && [now, ...now.hunks].some(isOwn) ? [now] : [];
     });
     if (changes.length + gaps.size === 0) return;
-    const sum = (count: "added" | "removed") => changes.reduce((all, change) => all + change[count], 0);
-    const counts = { files: changes.length, added: sum("added"), removed: sum("removed") };
+    // A file may also contain undecided hunks of earlier turns.
+    const hunks = changes.flatMap((change) => change.hunks.filter(isOwn));
+    const sum = (count: "count" | "removed") => hunks.reduce((all, hunk) => all + hunk[count], 0);
+    const counts = { files: changes.length, added: sum("count"), removed: sum("removed") };
     bridge.tell("turn_changes", {
       cli,
       terminal: terminalOf(agent),

@@ -76,8 +76,9 @@ t.test("changes of two agents in one file are undone, and the user's edits in it
   await other.ended("a.txt");
   await lists(t, "a.txt modified +2 -1 2");
   await agent.done();
+  await nvim.says(/gemini changed 1 file \(\+1 -1\)/);
   await other.done();
-  await nvim.says(/gemini changed 1 file \(\+2 -1\)/);
+  await nvim.says(/gemini changed 1 file \(\+1 -0\)/);
   writeFileSync(nvim.path("a.txt"), "0\n1\ntwo\n3\nfour\n");
   await nvim.command("GeminiUndo a.txt");
   await lists(t);

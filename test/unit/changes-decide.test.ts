@@ -15,6 +15,9 @@ t.test("undoing a turn leaves the hunks of other turns", async (t) => {
   await host.edit("a.txt", "A\n2\n3\n4\nB\n");
   await host.edit("b.txt", "B\n");
   await host.edit("new.txt", "new\n");
+  await host.tell({ kind: "turn_ended" });
+  const report = host.told.findLast(([name]) => name === "turn_changes")?.[1];
+  t.match(report, { files: 3, added: 3, removed: 2 }, "without the hunk of the first turn");
   const [first, second] = host.change("a.txt")?.hunks.map((hunk) => hunk.turn) ?? [];
   t.ok(first && second && first < second);
   t.match(host.change("a.txt"), { turn: second, prompt: "second", decided: 0 });
