@@ -327,9 +327,11 @@ t.test("each decision removes a hunk from the list", async (t) => {
   t.equal(await nvim.lua("return vim.fn.getqflist({ title = 0 }).title"), "mine", "other lists stay");
 });
 
-t.test(":GeminiKeep and :GeminiUndo take %, # and <cfile>", async (t) => {
+t.test(":GeminiKeep and :GeminiUndo take %, #, <cfile> and paths below ~", async (t) => {
   const { nvim, agent, read, changed, states } = await startPage(t, EVERYDAY);
-  for (const name of ["a.txt", "b.txt", "c.txt"]) await agent.write(name, "c.txt\n");
+  for (const name of ["a.txt", "b.txt", "c.txt", "d.txt"]) await agent.write(name, "c.txt\n");
+  await changed(4);
+  await nvim.command("GeminiKeep ~/../workspace/d.txt");
   await changed(3);
   await nvim.command("edit! a.txt | edit! b.txt");
   await nvim.input(":GeminiUndo #<CR>");

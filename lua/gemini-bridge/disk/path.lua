@@ -17,10 +17,13 @@ function M.real(path)
 end
 
 --- Returns true if a path that the user typed names the same file as `path`.
----@param typed string Absolute, or relative to the current directory.
+---@param typed string Absolute, below the home directory (`~/`), or relative to the current directory.
 ---@param path string Absolute.
 ---@return boolean
 function M.is_same(typed, path)
+  if vim.startswith(typed, "~/") then
+    typed = vim.uv.os_homedir() .. typed:sub(2)
+  end
   return typed == path
     or M.real(typed:sub(1, 1) == "/" and typed or vim.fn.getcwd() .. "/" .. typed) == M.real(path)
 end
