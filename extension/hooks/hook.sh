@@ -103,12 +103,15 @@ gb_is_address() { # arguments: port, token
   [[ $1 == [1-9]* && $1 != *[!0-9]* && ${#1} -le 5 && -n $2 && $2 != *[!A-Za-z0-9_-]* ]]
 }
 
-# Succeeds if the current directory is inside one of gb_roots.
+# Succeeds if the current directory is inside one of gb_roots. They are a JSON array if one of them contains a colon.
 gb_is_inside() {
-  local rest=$gb_roots: root directory
+  local rest=$gb_roots end=: root directory quote='"' escaped='\"'
+  [[ $rest != '["'*'"]' ]] || rest=${rest:2:${#rest}-4} end='","'
+  rest+=$end
   while [[ -n $rest ]]; do
-    root=${rest%%:*} rest=${rest#*:} directory=$PWD
+    root=${rest%%"$end"*} rest=${rest#*"$end"} directory=$PWD
     [[ $root == /* ]] || continue
+    [[ $end == : || $root != *\\* ]] || printf -v root %b "${root//"$escaped"/$quote}"
     while [[ ! ${directory:-/} -ef $root ]]; do
       [[ -n $directory ]] || continue 2
       directory=${directory%/*}

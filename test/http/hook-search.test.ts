@@ -270,6 +270,22 @@ t.test("Qwen Code's hooks find the newest lock of the directory", async (t) => {
   t.equal(old.heard.length, 1);
 });
 
+t.test("Qwen Code's hooks find the lock of a directory with a colon in its path", async (t) => {
+  const { workspace, env } = prepare(t);
+  const QWEN_HOME = makeDirectory(t);
+  setEnv(t, { QWEN_HOME });
+  const profile = profilesOf().find(({ name }) => name === "qwen");
+  if (!profile) throw new Error("no profile");
+  const cwd = join(workspace, 'a:b "c" \\d');
+  mkdirSync(cwd);
+  const other = await startEditor(t, DEAD, ["/nowhere", join(workspace, "a")], { profile });
+  const editor = await startEditor(t, DEAD, ["/nowhere", cwd], { profile });
+  const own = { ...env, QWEN_HOME, QWEN_CODE_IDE_SERVER_PORT: undefined };
+  await runHook(own, input("PreToolUse", write()), { cwd, cli: "qwen" });
+  t.equal(editor.heard.length, 1);
+  t.same(other.heard, []);
+});
+
 t.test("a discovery file of another user is ignored, and nothing in that file is executed", async (t) => {
   const { TMPDIR, workspace, tell } = prepare(t);
   const mark = join(TMPDIR, "mark");
