@@ -354,9 +354,11 @@ function M.complete_extension(lead, line)
   if before:match("^%S+%s+$") then
     return ACTIONS
   end
+  local link = require("gemini-bridge.extension.link")
+  local possible = vim.tbl_filter(link.is_possible, require("gemini-bridge.config.clis").all())
   return vim.tbl_map(function(cli)
     return cli.name
-  end, require("gemini-bridge.config.clis").all())
+  end, possible)
 end
 
 return M

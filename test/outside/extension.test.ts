@@ -51,6 +51,10 @@ t.test(":GeminiExtension installs and removes the extension", async (t) => {
   const installation = async () => (await examine(nvim))["Installation"];
 
   t.match(await installation(), "The extension is not installed in Gemini CLI");
+  const offered = await nvim.lua("return vim.fn.getcompletion('GeminiExtension install ', 'cmdline')");
+  t.same(offered, ["gemini", "qwen"], "CLIs without extensions are not offered");
+  // A shell would not pass the arguments that link the extension.
+  await nvim.lua("require('gemini-bridge').setup({ terminal = { cmd = { 'bash', '-c', 'gemini' } } })");
   await nvim.command("GeminiExtension install gemini");
   await says(/The extension is linked in Gemini CLI\. Restart the CLI to use the extension\./);
   t.match(JSON.parse(readFileSync(record, "utf8")), { source: join(root, "extension"), type: "link" });

@@ -37,7 +37,9 @@ end
 function M.program(cli)
   local words = clis.command(cli)
   for i, word in ipairs(words) do
-    if vim.startswith(vim.fs.basename(word), cli.name) then
+    if word:find("^%-%l*c$") then
+      break -- `bash -c` would not pass further words to the CLI
+    elseif vim.startswith(vim.fs.basename(word), cli.name) then
       return vim.list_slice(words, 1, i)
     end
   end
@@ -103,7 +105,7 @@ end
 ---@return boolean is_early True if the first hook may still arrive.
 function M.missing_hooks(cli)
   if M.state(cli) == "installed" then
-    return "it has not reported anything yet; if it was started before the extension was installed, restart it",
+    return "it has not reported anything yet; if it stays so, restart it, and check that its extension is enabled",
       true
   elseif M.is_possible(cli) then
     local name = cli.name == config.get().terminal.cli and "" or " " .. cli.name
