@@ -22,6 +22,9 @@ for (const keys of [
   ":edit b.txt<CR>",
   ":split<CR>:edit b.txt<CR><C-w>p:edit c.txt<CR>",
   ":edit b.txt<CR>:edit #<CR>",
+  ":vsplit c.txt<CR><C-w>p:q<CR>",
+  ":vsplit c.txt<CR><C-w>p:hide<CR><C-w>t:tab split a.txt<CR>:tabclose<CR>",
+  ":vsplit c.txt<CR><C-w>p:buffer c.txt<CR>:split a.txt<CR>",
 ])
   t.test(`${keys} in the file's window leaves no options of the comparison behind`, async (t) => {
     const { reviewer, nvim } = await start(t);

@@ -52,6 +52,8 @@ local function reject_on_close(review, on)
     local closing = tonumber(args.match) --[[@as integer]]
     local is_last = vim.deep_equal(vim.fn.win_findbuf(buf), { closing })
     if review.view and (is_last or closing == review.view.original) then
+      -- Ends diff mode before the window closes. Otherwise, Neovim would remember the diff options for the next window
+      -- of the file, and "closeoff" in 'diffopt' would change the global option 'scrollopt'.
       close_windows.end_comparison(review.view)
     end
     if window.is_closing(closing) or not is_last then

@@ -35,20 +35,20 @@ function M.make_ordinary(borrowed, win)
   end
 end
 
---- Ends diff mode when one of the two compared windows is about to close. Otherwise, with "closeoff" in 'diffopt',
---- Neovim would run `:diffoff!`, which changes the global option 'scrollopt'.
+--- Ends diff mode in both windows when one of them is about to close.
 ---@param view gemini_bridge.View
 function M.end_comparison(view)
-  for _, win in ipairs({ view.proposal, view.original }) do
-    if vim.api.nvim_win_is_valid(win) then
-      window.set(win, { diff = false })
-    end
+  if view.original and vim.api.nvim_win_is_valid(view.original) then
+    M.make_ordinary(view.borrowed, view.original)
+  end
+  if vim.api.nvim_win_is_valid(view.proposal) then
+    window.set(view.proposal, { diff = false })
   end
 end
 
 --- Ends diff mode in a window when the user opens another buffer in place of the original text. Neovim remembers
---- window options for each buffer and turns diff mode on again when the original text returns. This function then turns
---- diff mode off a second time.
+--- window options for each buffer and turns diff mode on again when the original text returns, in this window or in
+--- another. This function then turns diff mode off a second time.
 ---@param view gemini_bridge.View
 function M.release_original(view)
   local win = view.original --[[@as integer]]
@@ -61,12 +61,11 @@ function M.release_original(view)
   vim.api.nvim_create_autocmd("BufWinEnter", {
     buffer = view.buffers.original,
     callback = function()
-      if not vim.api.nvim_win_is_valid(win) then
-        return true
-      elseif vim.api.nvim_get_current_win() == win then
-        M.make_ordinary(borrowed, win)
-        return true
+      local current = vim.api.nvim_get_current_win()
+      if current == win or vim.wo[current].diff then
+        M.make_ordinary(borrowed, current)
       end
+      return current == win or not vim.api.nvim_win_is_valid(win)
     end,
   })
 end
