@@ -157,3 +157,17 @@ t.test("a review in a tab page with a float closes from another tab page", async
   await reviewer.outcomes();
   t.equal(await nvim.lua("return #vim.api.nvim_list_wins()"), 1);
 });
+
+t.test(
+  "after a visit to the original text, the focus still returns to the window before the review",
+  async (t) => {
+    const init = "require('gemini-bridge').setup({ diff = { layout = 'tab' } })";
+    const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["b.txt"], init });
+    await nvim.command("tabnew c.txt | tabfirst");
+    await reviewer.open(nvim.path("a.txt"), "one\n2\n");
+    await nvim.input(":GeminiReview<CR><C-w>w:GeminiReview<CR>:w<CR>");
+    t.match(await reviewer.outcome(), { name: "diff_accepted" });
+    await reviewer.outcomes();
+    t.equal(await nvim.lua("return vim.fn.expand('%')"), "b.txt");
+  },
+);

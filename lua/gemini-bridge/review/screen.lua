@@ -125,7 +125,9 @@ function M.enter(review)
     -- The user may have split the proposal window and closed the first half. Uses the other half then.
     local win = vim.api.nvim_win_is_valid(shown.proposal) and shown.proposal
       or vim.fn.win_findbuf(review.buffers.proposal)[1]
-    shown.origin = here
+    if not vim.list_contains(shown.made, here) then
+      shown.origin = here
+    end
     focus.go(win)
     hunk_updates.update(review)
     local first = review.hunks[1]
