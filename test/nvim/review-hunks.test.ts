@@ -195,3 +195,12 @@ t.test("the hunks of a review are computed from the current texts", async (t) =>
   await nvim.input("u");
   await says("1 hunk");
 });
+
+t.test("a proposal can be edited in a Neovim that was started with -M", async (t) => {
+  const files = { "a.txt": "one\ntwo\n" };
+  const { reviewer, nvim } = await startReviewer(t, { files, args: ["-M", "a.txt"] });
+  const id = await reviewer.open(nvim.path("a.txt"), "one\n2\n");
+  await reviewer.review();
+  await nvim.input("\\dAx<Esc>:GeminiAccept<CR>");
+  t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: "one\ntwox\n" } });
+});

@@ -14,6 +14,7 @@ local OPTIONS = {
   swapfile = false,
   undofile = false,
   modeline = false,
+  modifiable = true,
   readonly = false,
 }
 
