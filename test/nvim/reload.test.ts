@@ -97,6 +97,21 @@ t.test("after a reload of an empty file, the cursors of all windows are where th
   }
 });
 
+t.test("an empty file and a file with one line break are not confused after a reload", async (t) => {
+  const { nvim, path, write } = await start(t, "one\n");
+  for (const text of ["", "\n", "", "two\n", "\n"]) {
+    await write(text);
+    await nvim.waitFor(
+      async () => (await nvim.lua("return vim.fn.wordcount().bytes")) === text.length,
+      `the text ${JSON.stringify(text)}`,
+    );
+    await nvim.command("silent write");
+    t.equal(readFileSync(path, "utf8"), text);
+  }
+  await nvim.command("silent undo | silent undo | silent write");
+  t.equal(readFileSync(path, "utf8"), "", "undo restores an empty text");
+});
+
 t.test("the cursor stays if a program empties a file before it writes the new text", async (t) => {
   const { nvim, path, lines, write } = await start(t, "one\ntwo\nthree\n");
   await nvim.input("G");

@@ -79,6 +79,21 @@ t.test("tools for the model edit files in the editor", async (t) => {
     await undoAll();
   });
 
+  await t.test("an empty file is edited, and is empty again after undo", async (t) => {
+    for (const open of [false, true]) {
+      writeFileSync(nvim.path("empty.js"), "");
+      if (open) await nvim.command("split empty.js");
+      for (let round = 0; round < 2; round++) {
+        await text("format", { path: "empty.js" });
+        t.equal(onDisk("empty.js"), "// empty\n");
+        await undoAll();
+        t.equal(onDisk("empty.js"), "");
+      }
+    }
+    await nvim.command("bwipeout empty.js");
+    rmSync(nvim.path("empty.js"));
+  });
+
   await t.test("two simultaneous edits by tools are undone separately", async (t) => {
     for (const name of ["one.js", "two.js"]) writeFileSync(nvim.path(name), "const a = 1;  \n".repeat(300));
     await Promise.all(["one.js", "two.js"].map((path) => text("format", { path })));

@@ -44,6 +44,9 @@ const location = ({ uri, range }) => ({ uri, range });
 const functions = () => matches(/function (\w+)/g);
 const symbol = (each) => ({ name: each.name, kind: 12, location: location(each) });
 
+/** The formatter inserts a comment here if the file is empty. */
+const AT_START = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
+
 /** A command that creates a file. */
 const RUN = { title: "Run", command: "run" };
 
@@ -99,7 +102,8 @@ const answers = {
   },
   "workspace/executeCommand": () => writeFileSync(join(root, "ran"), ""),
   "textDocument/formatting": ({ textDocument: { uri } }) =>
-    (documents.get(uri) ?? "").split("\n").flatMap((line, number) => {
+    (documents.get(uri) ?? "").split("\n").flatMap((line, number, { length }) => {
+      if (line === "" && length === 2 && number === 0) return [{ range: AT_START, newText: "// empty" }];
       const blanks = / +$/.exec(line);
       if (!blanks) return [];
       const start = { line: number, character: blanks.index };

@@ -1,6 +1,7 @@
 --- Replaces the text of a buffer with the text of another buffer. Changes only the lines that differ: all other lines
 --- keep their marks, folds and extmarks, and the undo step stays small.
 local line_diff = require("gemini-bridge.editor.line_diff")
+local window = require("gemini-bridge.editor.window")
 
 --- Number of lines to compare at once. Limits the memory that a long text needs.
 local CHUNK_LINES = 1000
@@ -61,6 +62,14 @@ end
 ---@param other integer Buffer with the new text.
 ---@return boolean changed
 return function(buf, other)
+  local is_emptied = window.is_empty(other)
+  if is_emptied ~= window.is_empty(buf) then
+    -- Neovim returns one empty line for a text without bytes, too. Compared by lines, the buffer would keep or lack the
+    -- line break of that line.
+    local lines = is_emptied and {} or vim.api.nvim_buf_get_lines(other, 0, -1, true)
+    vim.api.nvim_buf_set_lines(buf, 0, -1, true, lines)
+    return true
+  end
   local at_start = windows_in_empty_line(buf)
   local count, new_count = vim.api.nvim_buf_line_count(buf), vim.api.nvim_buf_line_count(other)
   local head = count_same(buf, other, math.min(count, new_count), false)

@@ -184,6 +184,18 @@ local function try(list, remove, create, ...)
   return nil, result
 end
 
+--- Returns true if a buffer contains no bytes. Counts the bytes, because a buffer with one empty line may contain a
+--- line break.
+---@param buf integer
+---@return boolean
+function M.is_empty(buf)
+  return vim.api.nvim_buf_line_count(buf) == 1
+    and vim.api.nvim_buf_get_lines(buf, 0, 1, true)[1] == ""
+    and vim.api.nvim_buf_call(buf, function()
+      return vim.fn.wordcount().bytes == 0
+    end)
+end
+
 --- Creates a buffer, even if an autocommand raises an error.
 ---@param listed boolean
 ---@param scratch boolean

@@ -99,7 +99,9 @@ local function edit_copy(params, take)
   local buf, name = check(file), disk.display(file.path)
   local copy = window.create_buffer(false, true)
   local ok, result = pcall(function()
-    vim.api.nvim_buf_set_lines(copy, 0, -1, true, vim.api.nvim_buf_get_lines(buf, 0, -1, true))
+    -- An empty file has no line, but Neovim returns one empty line, which would be written as a line break.
+    local lines = window.is_empty(buf) and {} or vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+    vim.api.nvim_buf_set_lines(copy, 0, -1, true, lines)
     for _, option in ipairs(OPTIONS) do
       vim.bo[copy][option] = vim.bo[buf][option]
     end

@@ -1,6 +1,7 @@
 --- Finds and counts the hunks between a proposal and the original text of the file. Keeps or drops single hunks.
 local line_diff = require("gemini-bridge.editor.line_diff")
 local text = require("gemini-bridge.review.text")
+local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
@@ -41,7 +42,7 @@ end
 local function joined(buf, bytes)
   if bytes and text.is_plain(buf) then
     return bytes
-  elseif text.is_empty(buf) then
+  elseif window.is_empty(buf) then
     return ""
   end
   return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), "\n") .. "\n"
@@ -120,7 +121,7 @@ end
 local function reach_end(review)
   local last = review.hunks[#review.hunks]
   local function ends(buf, from, count)
-    return from + math.max(count, 1) - 1 == (text.is_empty(buf) and 0 or vim.api.nvim_buf_line_count(buf))
+    return from + math.max(count, 1) - 1 == (window.is_empty(buf) and 0 or vim.api.nvim_buf_line_count(buf))
   end
   return last ~= nil
     and ends(review.buffers.proposal, last.from, last.count)
@@ -252,7 +253,7 @@ function M.drop(original, proposal, hunk)
     lines = vim.api.nvim_buf_get_lines(original, first, first + hunk.original_count, true)
   end
   local first = hunk.count == 0 and hunk.from or hunk.from - 1
-  local last = text.is_empty(proposal) and -1 or first + hunk.count
+  local last = window.is_empty(proposal) and -1 or first + hunk.count
   local before = vim.api.nvim_buf_get_lines(proposal, first, last, true)
   vim.api.nvim_buf_set_lines(proposal, first, last, true, lines)
   return undo_of(proposal, first, before, lines)

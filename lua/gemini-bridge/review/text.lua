@@ -2,6 +2,8 @@
 ---
 --- If each LF follows a CR, sets 'fileformat' to "dos" and removes the CRs from the lines. Comparing a CRLF file with
 --- an LF proposal then shows only differences in the text. In other texts, CRs stay in the lines.
+local window = require("gemini-bridge.editor.window")
+
 local M = {}
 
 local BOM = "\239\187\191"
@@ -53,18 +55,6 @@ function M.ends_a_line(bytes)
   return bytes == "" or bytes == BOM or vim.endswith(bytes, "\n")
 end
 
---- Returns true if a buffer contains no bytes. Counts the bytes, because a buffer with one empty line may contain a
---- line break.
----@param buf integer
----@return boolean
-function M.is_empty(buf)
-  return vim.api.nvim_buf_line_count(buf) == 1
-    and vim.api.nvim_buf_get_lines(buf, 0, 1, true)[1] == ""
-    and vim.api.nvim_buf_call(buf, function()
-      return vim.fn.wordcount().bytes == 0
-    end)
-end
-
 --- Returns true if `:w` would end each line with a line feed and write no byte order mark.
 ---@param buf integer
 ---@return boolean
@@ -80,7 +70,7 @@ function M.read(buf)
   local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
   local options = vim.bo[buf]
   local bom = options.bomb and BOM or ""
-  if M.is_empty(buf) then
+  if window.is_empty(buf) then
     return bom
   end
   local newline = ({ unix = "\n", dos = "\r\n", mac = "\r" })[options.fileformat]
