@@ -98,6 +98,19 @@ t.test("the cursor is that of the last used window of a file", async (t) => {
 });
 
 t.test(
+  "with 'nohidden', the line is known after a terminal has replaced the file in its window",
+  async (t) => {
+    const { host, nvim } = await startContext(t, { files, args: ["a.txt"], init: "vim.o.hidden = false" });
+    await nvim.input("G");
+    await nvim.command("terminal sh");
+    await nvim.command("badd b.txt");
+    await host.until(t, () => host.paths().length, 2, "a snapshot");
+    t.equal(await nvim.lua("return vim.api.nvim_buf_is_loaded(1)"), false);
+    t.same(host.active()?.cursor, { line: 3, character: 1 });
+  },
+);
+
+t.test(
   "after the active file was deleted, no file is active until the user enters another file",
   async (t) => {
     const { host, nvim } = await startContext(t, { files, args: ["a.txt", "b.txt", "c.txt"] });

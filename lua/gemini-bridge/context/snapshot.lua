@@ -72,8 +72,11 @@ local function cursor_of(active)
   end
   if win then
     return selection.cursor(win)
+  elseif vim.api.nvim_buf_is_loaded(active.buf) then
+    return vim.api.nvim_buf_get_mark(active.buf, '"')
   end
-  return vim.api.nvim_buf_is_loaded(active.buf) and vim.api.nvim_buf_get_mark(active.buf, '"') or { 1, 0 }
+  -- With 'nohidden', a terminal that opens in the window of the file unloads the file. Neovim still knows the line.
+  return { vim.fn.eval(("getbufinfo(%d)[0].lnum"):format(active.buf)), 0 }
 end
 
 --- Returns the length of a text in UTF-16 units.
@@ -100,8 +103,9 @@ end
 ---@param limit integer UTF-16 units.
 local function active_part(active, limit)
   local cursor = cursor_of(active)
-  -- The last known position may be beyond the end of the text.
-  local line = math.max(1, math.min(cursor[1], vim.api.nvim_buf_line_count(active.buf)))
+  -- The last known position may be beyond the end of the text. Neovim reports no lines for a file that is not loaded.
+  local lines = vim.api.nvim_buf_line_count(active.buf)
+  local line = math.max(1, lines > 0 and math.min(cursor[1], lines) or cursor[1])
   local text, range = selection.text(active.buf, limit)
   return vim.tbl_extend("error", position(active.buf, line - 1, cursor[2]), {
     bufnr = active.buf,
