@@ -6,6 +6,7 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { lstat, readdir, readFile, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { attempt } from "../base/attempt.ts";
 import { platform } from "./platform.ts";
 import { isAlive } from "./processes.ts";
 
@@ -46,8 +47,11 @@ export function createTemporaryFiles(directory: string): TemporaryFiles {
       const name = basename(path).slice(0, MAX_NAME_LENGTH);
       const temporary = join(dirname(path), `.${name}.${id}.gemini-bridge`);
       const note = join(directory, `${process.pid}.${id}`);
-      mkdirSync(directory, { recursive: true, mode: 0o700 });
-      writeFileSync(note, temporary, { mode: 0o600 });
+      // If the state directory cannot be written, only a crash would leave the temporary file.
+      attempt(() => {
+        mkdirSync(directory, { recursive: true, mode: 0o700 });
+        writeFileSync(note, temporary, { mode: 0o600 });
+      });
       try {
         return await act(temporary);
       } finally {

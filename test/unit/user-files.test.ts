@@ -184,6 +184,16 @@ t.test("a full disk loses no bytes", async (t) => {
   t.strictSame(readdirSync(path("")).sort(), ["a.txt", "one-name.txt", "two-names.txt"]);
 });
 
+t.test("files are written although the temporary files cannot be noted", async (t) => {
+  const { path, files, notes } = start(t);
+  writeFileSync(notes, "a file in place of the directory");
+  writeFileSync(path("a.txt"), "old\n");
+  await files.replace(path("a.txt"), await readState(path("a.txt")), { text: "new\n" });
+  await files.replace(path("b.txt"), ABSENT, { text: "new\n" });
+  for (const name of ["a.txt", "b.txt"]) t.equal(readFileSync(path(name), "utf8"), "new\n", name);
+  t.strictSame(readdirSync(path("")).sort(), ["a.txt", "b.txt"]);
+});
+
 t.test("a later host removes the temporary file of a crashed host, and no other file", async (t) => {
   const { path, notes, temporaryFiles } = start(t);
   const gone = Number(execFileSync("sh", ["-c", "echo $$"], { encoding: "utf8" }));
