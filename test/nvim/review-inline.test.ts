@@ -10,11 +10,11 @@ return vim.tbl_map(function(row)
     vim.fn.range(1, vim.o.columns)), ''):gsub('%s+$', ''))
 end, vim.fn.range(1, vim.o.lines))`;
 
-async function start(t: Test, layout: string, args = ["b.txt"], columns = 90) {
+async function start(t: Test, layout: string, args = ["b.txt"], columns = 90, init = "") {
   const { reviewer } = await startReviewer(t, {
     files: { "a.txt": FILE, "b.txt": "b\n" },
     args,
-    init: `vim.o.columns = ${columns} require('gemini-bridge').setup({ diff = { layout = '${layout}' } })`,
+    init: `vim.o.columns = ${columns} require('gemini-bridge').setup({ diff = { layout = '${layout}' } }) ${init}`,
   });
   return reviewer;
 }
@@ -163,4 +163,13 @@ t.test("g? in a review shows the configured keys until the cursor moves", async 
   t.notMatch(shown, /Keep this hunk/);
   await nvim.input("j");
   await nvim.waitFor(`${windows} == ${before}`, "the float to go");
+});
+
+t.test("closed folds neither hide a proposal that is shown in one window nor block Neovim", async (t) => {
+  const reviewer = await start(t, "inline", ["b.txt"], 90, "vim.o.foldmethod = 'expr' vim.o.foldexpr = '1'");
+  for (const name of ["a.txt", "new.txt"]) {
+    const id = await reviewer.open(reviewer.nvim.path(name), PROPOSED);
+    await reviewer.nvim.waitFor(async () => /five\s+six/.test(await screen(reviewer)), name);
+    await reviewer.close(id);
+  }
 });

@@ -57,6 +57,7 @@ function M.release_original(view)
   view.original, view.borrowed = nil, nil
   if vim.api.nvim_win_is_valid(view.proposal) then
     diff_options.stop(view.proposal)
+    window.set(view.proposal, { foldenable = false }) -- as when the proposal is shown alone
   end
   vim.api.nvim_create_autocmd("BufWinEnter", {
     buffer = view.buffers.original,

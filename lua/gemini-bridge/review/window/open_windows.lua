@@ -96,6 +96,8 @@ local function open_alone(view, layout)
   if layout == "tab" or not base.ordinary then
     window.make_plain(view.proposal)
   end
+  -- A closed fold would hide the proposal. Neovim 0.10 would hang if removed lines are shown above a closed fold.
+  window.set(view.proposal, { foldenable = false })
 end
 
 --- Shows a review. If there is no room, closes the windows that were already opened, and raises an error.
