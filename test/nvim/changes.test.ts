@@ -341,6 +341,11 @@ t.test("old lines above the first line of a file are scrolled into view", async 
   await nvim.lua("vim.keymap.set('n', 'go', '<Plug>(gemini-old-lines)')");
   await nvim.input("go");
   await nvim.waitFor("vim.fn.winsaveview().topfill == 2", "both of them to be seen");
+  await nvim.input("go");
+  await nvim.waitFor("vim.fn.winsaveview().topfill == 0", "them to be hidden");
+  // Neovim 0.10 would hang if the lines were shown above a closed fold of a window without focus.
+  await nvim.input("zfG:vsplit<CR>zRgo");
+  await nvim.waitFor("vim.fn.winsaveview().topfill == 2", "them in the window without closed folds");
 });
 
 t.test("killing the host during a turn loses no change", async (t) => {

@@ -75,10 +75,15 @@ function M.view(win)
   return vim.api.nvim_win_call(win, vim.fn.winsaveview)
 end
 
+--- Sets the cursor and scroll position of a window. Leaves out filler lines above a closed fold, because Neovim 0.10
+--- hangs if a window without focus has such lines.
 ---@param win integer
 ---@param view vim.fn.winsaveview.ret
 function M.set_view(win, view)
   vim.api.nvim_win_call(win, function()
+    if vim.fn.foldclosed(view.topline) ~= -1 then
+      view = vim.tbl_extend("force", view, { topfill = 0 })
+    end
     vim.fn.winrestview(view)
   end)
 end
