@@ -55,6 +55,8 @@ export const answers = {
   read: z.object({
     loaded: z.boolean(),
     lines: list(z.string()),
+    /** Whether the end of the only line is missing. */
+    isCut: z.boolean().optional(),
     total: z.number().int().optional(),
     modified: z.boolean().optional(),
   }),

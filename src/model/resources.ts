@@ -102,8 +102,11 @@ export function registerResources(
     mimeType,
   };
   server.registerResource("buffer", template, title, async ({ href }, _, caller) => {
-    const answer = await read(href, caller, (context) => readBuffer({ path: pathOf(href) }, context));
-    return { contents: [{ uri: href, mimeType, text: answer.embedded?.text ?? "" }] };
+    const { text, embedded, isCut } = await read(href, caller, (context) =>
+      readBuffer({ path: pathOf(href) }, context),
+    );
+    const shown = embedded?.text ?? "";
+    return { contents: [{ uri: href, mimeType, text: isCut ? `${shown}\n(cut off: ${text})` : shown }] };
   });
   return followSubscriptions(server, sdk, subscribed);
 }

@@ -200,6 +200,30 @@ t.test("a long answer of a tool is truncated, and says that it is truncated", as
   t.match(await client.text("hover", long), /^about \*\*x{22}\n\(cut off: /);
   await bridge.nvim.command("edit many.js");
   t.match(await client.text("read_buffer", { path: "many.js" }), "lines 1 to 3 of 10; go on with from: 4");
+  for (const open of [false, true]) {
+    for (const [line, isCut] of [
+      ["x".repeat(30), false],
+      ["x".repeat(31), true],
+    ] as const) {
+      writeFileSync(bridge.nvim.path("line.js"), `${line}\nend\n`);
+      if (open) await bridge.nvim.command("edit! line.js");
+      const answer = await client.call("read_buffer", { path: "line.js" });
+      t.match(
+        answer.content,
+        [
+          { text: `lines 1 to 1 of 2; ${isCut ? "line 1 is cut off; " : "go on with from: 2"}` },
+          { resource: { text: "x".repeat(30) } },
+        ],
+        `${line.length} characters, open: ${open}`,
+      );
+    }
+  }
+  const [resource] = (await client.mcp.readResource({ uri: "nvim://buffer/many.js" })).contents;
+  t.match(
+    resource,
+    { text: /^(greet\(\);\n){3}\(cut off: many\.js .*lines 1 to 3 of 10; go on with from: 4\)$/ },
+    "also in a resource",
+  );
 });
 
 t.test("tools truncate lists of ten thousand entries", async (t) => {

@@ -38,6 +38,7 @@ end
 ---@param to integer
 ---@param room integer Bytes.
 ---@return string[]
+---@return boolean is_cut True if the end of the line is missing.
 local function lines_within(buf, from, to, room)
   local lines = {}
   for first = from, to, CHUNK_LINES do
@@ -45,13 +46,16 @@ local function lines_within(buf, from, to, room)
       ipairs(vim.api.nvim_buf_get_lines(buf, first - 1, math.min(first + CHUNK_LINES - 1, to), false))
     do
       room = room - #line - 1
-      if room < 0 then
-        return #lines > 0 and lines or { line:sub(1, room + #line + 1) }
+      if room < 0 and #lines > 0 then
+        return lines, false
+      elseif room < 0 then
+        local start = line:sub(1, room + #line + 1)
+        return { start }, start ~= line
       end
       lines[#lines + 1] = line
     end
   end
-  return lines
+  return lines, false
 end
 
 --- Answers with the beginning of each requested line.
@@ -77,9 +81,11 @@ function M.read(params, answer)
   end
   local total = vim.api.nvim_buf_line_count(buf)
   local to = params.to < 0 and total or math.min(params.to, total)
+  local lines, is_cut = lines_within(buf, params.from, to, params.units)
   answer({
     loaded = true,
-    lines = lines_within(buf, params.from, to, params.units),
+    lines = lines,
+    isCut = is_cut,
     total = total,
     modified = vim.bo[buf].modified,
   })

@@ -53,7 +53,7 @@ const MAX_FILE_SIZE = 10 * 1024 * 1024;
 async function readDisk(
   path: string,
   { from, to, units }: { from: number; to: number; units: number },
-): Promise<{ lines: string[]; total: number }> {
+): Promise<{ lines: string[]; isCut: boolean; total: number }> {
   const text = await disk.run(path, async () => {
     const { size } = await stat(path);
     if (size > MAX_FILE_SIZE)
@@ -74,20 +74,25 @@ async function readDisk(
     lines.push(room < 0 ? line.slice(0, units) : line);
     if (room < 0) break;
   }
-  return { lines, total: all.length };
+  return { lines, isCut: lines[0] !== all[from - 1], total: all.length };
 }
 
-/** Reads a part of a file: from the buffer if the file is open, otherwise from the disk. */
+/**
+ * Reads a part of a file: from the buffer if the file is open, otherwise from the disk.
+ * @returns the answer, and whether requested text is missing as `isCut`
+ */
 export async function readBuffer(
   { path, from = 1, to }: { path: string; from?: number | undefined; to?: number | undefined },
   { ask, workspace, limits: { units } }: CallContext,
-): Promise<Answer> {
+): Promise<Answer & { isCut: boolean }> {
   const file = await workspace.file(path);
   const name = workspace.name(file);
   const open = await ask("read", { path: file, from, to: to ?? -1, units });
-  const { lines, total = 0 } = open.loaded
-    ? open
-    : await readDisk(file, { from, to: to ?? Number.POSITIVE_INFINITY, units });
+  const {
+    lines,
+    isCut = false,
+    total = 0,
+  } = open.loaded ? open : await readDisk(file, { from, to: to ?? Number.POSITIVE_INFINITY, units });
   const modified = open.modified ?? false;
   const last = from + lines.length - 1;
   const state = modified
@@ -97,12 +102,15 @@ export async function readBuffer(
       : "is not open in Neovim, this is what is on disk";
   const range =
     lines.length > 0 ? `lines ${from} to ${last} of ${total}` : `no such lines: there are ${total}`;
-  const rest =
-    last < Math.min(to ?? total, total) && lines.length > 0 ? [`go on with from: ${last + 1}`] : [];
+  const rest = [
+    ...(isCut ? [`line ${from} is cut off`] : []),
+    ...(last < Math.min(to ?? total, total) && lines.length > 0 ? [`go on with from: ${last + 1}`] : []),
+  ];
   return {
     text: [`${workspace.label(file)} ${state}; ${range}`, ...rest].join("; "),
     structured: { path: name, from, to: last, total, modified, open: open.loaded },
     embedded: { path: file, text: lines.join("\n") },
+    isCut: rest.length > 0,
   };
 }
 
