@@ -321,3 +321,35 @@ t.test("edits that move files are refused", async (t) => {
   );
   t.ok(existsSync(bridge.nvim.path("main.js")));
 });
+
+t.test("code actions are requested for the whole line in the encoding of the language server", async (t) => {
+  // A server within Neovim, which keeps the range of the request.
+  const init = `
+    local function server()
+      local answers = {
+        initialize = { capabilities = { positionEncoding = "utf-8", codeActionProvider = true } },
+        ["textDocument/codeAction"] = {},
+      }
+      return {
+        request = function(method, params, callback)
+          asked = params.range or asked
+          callback(nil, answers[method])
+          return true, 1
+        end,
+        notify = function() end,
+        is_closing = function() return false end,
+        terminate = function() end,
+      }
+    end
+    vim.api.nvim_create_autocmd("FileType", { pattern = "javascript", callback = function(args)
+      vim.lsp.start({ name = "utf-8", cmd = server }, { bufnr = args.buf })
+    end })`;
+  const line = "const 名前 = '𝄞é';";
+  const { bridge, nvim } = await startBridge(t, { files: { "a.js": `${line}\n` }, args: ["a.js"], init });
+  const { text } = await connectEditorClient(t, bridge);
+  t.equal(await text("code_actions", { path: "a.js", line: 1 }), "0 code actions");
+  t.same(await nvim.lua("return asked"), {
+    start: { line: 0, character: 0 },
+    end: { line: 0, character: Buffer.byteLength(line) },
+  });
+});

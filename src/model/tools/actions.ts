@@ -5,6 +5,7 @@ import { Refusal } from "../../base/refusal.ts";
 import type { Moment, Server } from "../../contract/questions.ts";
 import { count, oneLine } from "../format.ts";
 import { askServers, openAtLine } from "../language-servers.ts";
+import { encode } from "../symbol-position.ts";
 import { defineTool } from "../tool.ts";
 import { applyEdits, workspaceEdits } from "../workspace-edit.ts";
 import { EDITS, firstOf } from "./edit.ts";
@@ -71,8 +72,14 @@ export const codeActions = defineTool({
     const document = await openAtLine(METHOD, path, args.line, context);
     const { servers, attached, text, name, tick, diagnostics } = document;
     const line = args.line - 1;
-    const range = { start: { line, character: 0 }, end: { line, character: text.length } };
-    const params = () => ({ textDocument: {}, range, context: { diagnostics } });
+    const params = ({ encoding }: Server) => ({
+      textDocument: {},
+      range: {
+        start: { line, character: 0 },
+        end: { line, character: encode(text, text.length, encoding) },
+      },
+      context: { diagnostics },
+    });
     const { answered, remarks } = await askServers(
       servers,
       { method: METHOD, path, params, isEdit: true },
