@@ -102,7 +102,10 @@ export function contains(
   directory: string,
   system: System = platform,
 ): boolean {
-  return isWithin(workspacePath ? workspacePath.split(delimiter) : [], directory, system);
+  if (!workspacePath) return false;
+  // In the files for Qwen Code, the roots are a JSON array if one of them contains the delimiter.
+  const listed = attempt(() => z.array(z.string()).parse(JSON.parse(workspacePath)));
+  return isWithin(listed ?? workspacePath.split(delimiter), directory, system);
 }
 
 /** Whether a directory is inside one of the roots. Compares paths as a CLI does. */

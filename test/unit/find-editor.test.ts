@@ -101,4 +101,6 @@ t.test("a directory that does not exist is compared with a workspace that does n
   t.equal(contains("/no/such", "/no/suchlike"), false);
   t.equal(contains("/no/such:/", "/elsewhere"), true);
   t.equal(contains(undefined, "/"), false);
+  t.equal(contains(JSON.stringify(["/no/a:b", "/no/c"]), "/no/a:b/d"), true, "for Qwen Code");
+  t.equal(contains(JSON.stringify(["/no/a:b", "/no/c"]), "/no/a"), false);
 });
