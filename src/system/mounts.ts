@@ -18,10 +18,10 @@ const MAX_LINKS = 40;
  * Returns a function that finds the network drive of an absolute path, according to the mounts at this moment. The
  * function follows the symbolic links of the path without reading a network drive, and reads each link only once. It
  * returns the mount point of the network drive that contains the path or one of its links; undefined for a local path.
- * @param table the mounts of this machine
+ * @param networks the mount points of the network drives of this machine
  */
-export function networksNow(table: MountTable = readTable()): (path: string) => string | undefined {
-  const networks = [...table].filter(([, isNetwork]) => isNetwork).map(([place]) => place);
+export function networksNow(networks = readNetworks()): (path: string) => string | undefined {
+  if (networks.size === 0) return () => undefined;
   const links = new Map<string, string | undefined>();
 
   function linkAt(path: string): string | undefined {
@@ -33,13 +33,12 @@ export function networksNow(table: MountTable = readTable()): (path: string) => 
    * Returns the network drive that contains a path. If one drive is mounted inside another, returns the inner drive.
    */
   function innermost(path: string): string | undefined {
-    const around = networks.filter((place) => place === "/" || `${path}/`.startsWith(`${place}/`));
+    const around = [...networks].filter((place) => place === "/" || `${path}/`.startsWith(`${place}/`));
     return around.sort((a, b) => b.length - a.length)[0];
   }
 
   return (path) => {
-    if (networks.length === 0) return undefined;
-    if (table.get("/")) return innermost(path);
+    if (networks.has("/")) return innermost(path);
     const rest = path.split("/");
     let resolved = "";
     for (let followed = 0; followed <= MAX_LINKS; ) {
@@ -51,7 +50,7 @@ export function networksNow(table: MountTable = readTable()): (path: string) => 
         continue;
       }
       const next = `${resolved}/${name}`;
-      if (table.get(next)) return innermost([next, ...rest].join("/"));
+      if (networks.has(next)) return innermost([next, ...rest].join("/"));
       const target = linkAt(next);
       if (target === undefined) {
         resolved = next;
@@ -72,10 +71,15 @@ function readLink(path: string): string | undefined {
   );
 }
 
-let known: { table: MountTable; at: number } | undefined;
+/** Returns the mount points of network drives. */
+export function networksIn(table: MountTable): ReadonlySet<string> {
+  return new Set([...table].filter(([, isNetwork]) => isNetwork).map(([place]) => place));
+}
 
-function readTable(): MountTable {
+let known: { networks: ReadonlySet<string>; at: number } | undefined;
+
+function readNetworks(): ReadonlySet<string> {
   const now = performance.now();
-  if (!known || now - known.at > CACHE_TIME_MS) known = { table: platform.mounts(), at: now };
-  return known.table;
+  if (!known || now - known.at > CACHE_TIME_MS) known = { networks: networksIn(platform.mounts()), at: now };
+  return known.networks;
 }

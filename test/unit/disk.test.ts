@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { parseMountInfo } from "../../src/system/linux.ts";
-import { networksNow } from "../../src/system/mounts.ts";
+import { networksIn, networksNow } from "../../src/system/mounts.ts";
 import { createQueue, NoAnswer } from "../../src/system/network-queue.ts";
 import { makeDirectory } from "../support/sandbox.ts";
 import { waitFor } from "../support/wait.ts";
@@ -33,10 +33,10 @@ t.test("network mounts are recognized", async (t) => {
       "",
     ].join("\n"),
   );
-  const networks = [...table].filter(([, isNetwork]) => isNetwork).map(([place]) => place);
-  t.same(networks, ["/mnt/my share", "/media/sshfs", "/auto"]);
-  t.equal(networksNow(table)("/auto/local/file"), "/auto", "on the way is enough");
-  t.equal(networksNow(new Map([["/", true]]))("/any/file"), "/");
+  const networks = networksIn(table);
+  t.same([...networks], ["/mnt/my share", "/media/sshfs", "/auto"]);
+  t.equal(networksNow(networks)("/auto/local/file"), "/auto", "on the way is enough");
+  t.equal(networksNow(new Set("/"))("/any/file"), "/");
 });
 
 t.test("links in a path are followed until they reach a network drive", async (t) => {
@@ -47,7 +47,7 @@ t.test("links in a path are followed until they reach a network drive", async (t
   symlinkSync(join(base, "local"), join(base, "around"));
   symlinkSync("loop", join(base, "loop"));
   const places = [join(base, "net"), join(base, "net/inner")];
-  const networkOf = networksNow(new Map([["/", false], ...places.map((place) => [place, true] as const)]));
+  const networkOf = networksNow(new Set(places));
   const cases: [path: string, place: string | undefined][] = [
     ["net", "net"],
     ["net/a/b", "net"],
