@@ -52,6 +52,18 @@ for (const [moment, [enter, leave]] of Object.entries(MOMENTS)) {
       t.same(await nvim.lua(OURS), []);
     });
 
+    await t.test("a review that waits behind a closed review is shown", async (t) => {
+      await nvim.input(enter);
+      const first = await reviewer.open(path, PROPOSED);
+      const second = await reviewer.open(nvim.path("b.txt"), "next\n", "another");
+      await reviewer.close(first);
+      await nvim.input(leave);
+      await nvim.waitFor(async () => (await reviewer.proposals()).length === 1, "the second review");
+      t.equal(await reviewer.close(second), "next\n");
+      await reviewer.outcomes();
+      t.same(await nvim.lua(OURS), []);
+    });
+
     await t.test(
       "closeDiff returns the edited text during a text lock, and the windows close later",
       async (t) => {
@@ -140,6 +152,15 @@ t.test(":GeminiAccept works during a text lock and in the command-line window", 
     t.same(await reviewer.layout(), before);
   }
   t.notMatch(await reviewer.nvim.messages(), /E\d+:|traceback/);
+});
+
+t.test("reviews that arrive during a text lock are all shown with a tab page for each review", async (t) => {
+  const init = `${WAITS} require('gemini-bridge').setup({ diff = { layout = 'tab' } })`;
+  const { reviewer } = await startReviewer(t, { files: FILES, args: ["b.txt"], init });
+  await reviewer.nvim.input("<F2>");
+  for (const name of ["a.txt", "b.txt"]) await reviewer.open(reviewer.nvim.path(name), PROPOSED);
+  await reviewer.nvim.input("x");
+  await reviewer.nvim.waitFor(async () => (await reviewer.proposals()).length === 2, "both reviews");
 });
 
 t.test("a proposal that is replaced during a text lock is shown after the lock", async (t) => {

@@ -180,7 +180,8 @@ function M.create(params)
   end
   records.add(review)
   scheduler.now(function()
-    if records.is_pending(review) then
+    -- The buffers may already exist: an earlier step that waited with this step may have shown the review.
+    if records.is_pending(review) and not review.buffers then
       make(review)
     end
   end)
