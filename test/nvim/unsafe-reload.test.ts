@@ -31,6 +31,7 @@ for (const [moment, enter, leave] of [
   ["text lock", "<F2>", "x"],
   ["text lock in Insert mode", "i<F2>", "x<Esc>"],
   ["the command-line window", "q:", ":q<CR>"],
+  ["Ex mode", "gQ", "visual<CR>"],
 ] as const) {
   t.test(`${moment}: a file that a CLI has written is reloaded later`, async (t) => {
     const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["a.txt"], init: WAITS });

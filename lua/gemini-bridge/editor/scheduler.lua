@@ -2,7 +2,8 @@
 --- command-line window and under |textlock| (for example in an `<expr>` mapping). Steps also wait while `:s///c` asks
 --- for confirmation, because Neovim would overwrite changed lines with its own copy. They also wait while an operator
 --- waits for its motion or a completion is active: if a step inserted lines above the cursor, the operator or the
---- completion would delete these lines. SafeState does not fire in these states either.
+--- completion would delete these lines. And they wait in Ex mode, where |:read| also removes an empty line. SafeState
+--- does not fire in these states either.
 local notify = require("gemini-bridge.notify")
 
 local M = {}
@@ -27,7 +28,7 @@ end
 ---@return boolean
 function M.is_safe()
   local mode = vim.api.nvim_get_mode().mode
-  if vim.fn.getcmdwintype() ~= "" or vim.startswith(mode, "r") or is_halfway(mode) then
+  if vim.fn.getcmdwintype() ~= "" or mode:find("^r") or mode:find("^cv") or is_halfway(mode) then
     return false
   end
   -- No function reports |textlock|, but an error shows it. Closing the invalid window -1 always fails, and the error is
