@@ -150,6 +150,14 @@ t.test("stopping the bridge reports undelivered decisions", async (t) => {
   t.same(await nvim.lua("return require('gemini-bridge.review.records').decided()"), []);
 });
 
+t.test("stopping the bridge does not report that the CLI has disconnected", async (t) => {
+  const { nvim, client } = await startConnected(t, { files: { "a.txt": "" } });
+  await client.openDiff(nvim.path("a.txt"), "proposed\n");
+  await nvim.stopBridge();
+  t.same(await nvim.lua("return require('gemini-bridge').diffs()"), []);
+  t.notMatch(await nvim.messages(), /disconnected/);
+});
+
 t.test("the message about a crash causes no press-enter prompt", async (t) => {
   const { bridge, nvim } = await startBridge(t, { tui: true });
   await nvim.lua("vim.o.columns = 80");

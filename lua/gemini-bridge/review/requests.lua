@@ -100,7 +100,8 @@ function M.close(params)
   local is_delivered = params.reason == "cli" or params.reason == "written"
   decision.close(review, is_delivered and content or nil)
   local text = TEXTS[params.reason]
-  if text then
+  -- While the bridge stops, the host ends the connections itself.
+  if text and status.get().state ~= "stopping" then
     notify(text:format(review.label, path.display(review.filePath, 18)))
   end
   return { content = content }
