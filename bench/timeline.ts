@@ -27,7 +27,7 @@ local function wrap(module, name)
     return unpack(results)
   end
 end
-wrap('host.rpc', 'call')
+wrap('calls', 'call')
 wrap('review.proposal', 'buffers')
 wrap('review.window.open_windows', 'open')
 wrap('review.window.winbar', 'update')

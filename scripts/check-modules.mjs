@@ -1,6 +1,7 @@
 // Checks the following rules, mostly for the Lua modules, because no maintained tool checks such rules for Lua. For the
 // modules in src, see .dependency-cruiser.mjs.
-// - Modules and folders do not require each other in a cycle. A `require` within a function counts.
+// - Modules and folders do not require each other in a cycle. A `require` within a function counts, and so do
+//   `lazy` (see lua/gemini-bridge/calls.lua) and `package.loaded`.
 // - Each required module exists.
 // - Folders that change windows or text use only the scheduler's timers. They do not watch files: the host does that.
 // - In Lua and in src, the folders of features for all CLIs do not mention Claude Code. Its protocol is in src/claude
@@ -26,9 +27,8 @@ for (const file of readdirSync(top, { recursive: true, encoding: "utf8" })) {
   const code = readFileSync(join(top, file), "utf8").replace(/^\s*--.*$/gm, "");
   for (const [timer] of SCHEDULED.test(file) && file !== SCHEDULER ? code.matchAll(TIMERS) : [])
     problems.push(`${file} uses ${timer} instead of ${SCHEDULER}`);
-  const required = [...code.matchAll(/\brequire\(?\s*"(gemini-bridge(?:\.[\w-]+)*)"/g)].map(
-    ([, name]) => name,
-  );
+  const uses = code.matchAll(/\b(?:require|lazy|package\.loaded)[([]?\s*"(gemini-bridge(?:\.[\w-]+)*)"/g);
+  const required = [...uses].map(([, name]) => name);
   modules.set(path.replaceAll("/", "."), new Set(required));
   const folder = folderOf(path.replaceAll("/", "."));
   const others = required.map(folderOf).filter((other) => other !== folder);

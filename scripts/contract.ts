@@ -1,5 +1,5 @@
 // Generates the Lua side of the contract from the schemas in src/contract: classes for the language server, and the
-// data with which lua/gemini-bridge/host/rpc.lua checks calls.
+// data with which lua/gemini-bridge/calls.lua checks calls.
 // usage: contract.ts [--check]    --check writes nothing, and fails if the file differs
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -68,15 +68,19 @@ local function when_safe(step)
 end
 
 function M.start()
-  when_built(require("gemini-bridge.report.start_and_stop").start)
+  when_built(function()
+    require("gemini-bridge.report.start_and_stop").start(bridge().start)
+  end)
 end
 
 function M.stop()
-  require("gemini-bridge.report.start_and_stop").stop()
+  require("gemini-bridge.report.start_and_stop").stop(bridge().stop)
 end
 
 function M.restart()
-  require("gemini-bridge.host.build_offer").build(require("gemini-bridge.report.start_and_stop").restart)
+  require("gemini-bridge.host.build_offer").build(function()
+    require("gemini-bridge.report.start_and_stop").restart(bridge().restart)
+  end)
 end
 
 function M.status()

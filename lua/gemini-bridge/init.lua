@@ -7,7 +7,7 @@ local AUTOSTART_DELAY_MS = 1000
 --- Starts the bridge after a delay, unless the user has started or stopped the bridge during the delay.
 local function start_when_idle()
   vim.defer_fn(function()
-    if not package.loaded["gemini-bridge.host"] then
+    if not package.loaded["gemini-bridge.host.lifecycle"] then
       M.start()
     end
   end, AUTOSTART_DELAY_MS)
@@ -45,17 +45,22 @@ end
 --- Starts the bridge and returns immediately. Fires the |User| event GeminiStarted when the bridge runs. Shows a
 --- message if the start fails.
 function M.start()
-  require("gemini-bridge.host").start()
+  require("gemini-bridge.host.lifecycle").start()
+  -- Loads the module for the host's calls while Node is starting. Otherwise the first call would have to wait for the
+  -- loading.
+  vim.schedule(function()
+    require("gemini-bridge.calls")
+  end)
 end
 
 --- Stops the bridge. Reviews end without a decision.
 function M.stop()
-  require("gemini-bridge.host").stop()
+  require("gemini-bridge.host.lifecycle").stop()
 end
 
---- Stops the bridge, and then starts it again.
+--- Stops the bridge, and starts it again after the old host has ended.
 function M.restart()
-  require("gemini-bridge.host").restart()
+  require("gemini-bridge.host.lifecycle").restart()
 end
 
 ---@class gemini_bridge.Status

@@ -1,7 +1,7 @@
 /**
  * CONTRACT 1: defines every message between Lua and Node.
  *
- * Node -> Lua: the calls in calls.ts. Each call is one `nvim_exec_lua`, which `lua/gemini-bridge/host/rpc.lua`
+ * Node -> Lua: the calls in calls.ts. Each call is one `nvim_exec_lua`, which `lua/gemini-bridge/calls.lua`
  * dispatches. Lua -> Node: `events`. Each event is one RPC notification from `lua/gemini-bridge/bridge/channel.lua`.
  * Lua never waits for Node.
  */

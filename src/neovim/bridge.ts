@@ -91,14 +91,14 @@ export function createBridge(nvim: Editor, log: Log, start?: number): Bridge {
     },
     async call(name, params) {
       const answer = Answer.parse(
-        await nvim.executeLua("return require('gemini-bridge.host.rpc').call(...)", inLua(name, params)),
+        await nvim.executeLua("return require('gemini-bridge.calls').call(...)", inLua(name, params)),
       );
       if (answer.error !== undefined) throw new Refusal(answer.error);
       const { results } = await contract;
       return results[name].parse(answer.result) as CallResult<typeof name>;
     },
     tell(name, params) {
-      nvim.notify("nvim_exec_lua", ["require('gemini-bridge.host.rpc').tell(...)", inLua(name, params)]);
+      nvim.notify("nvim_exec_lua", ["require('gemini-bridge.calls').tell(...)", inLua(name, params)]);
     },
     dispatch(name, payload) {
       if (!events) waiting.push([name, payload]);

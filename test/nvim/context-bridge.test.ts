@@ -66,7 +66,7 @@ t.test(
 
 t.test("a call without an answer that Lua refuses is logged", async (t) => {
   const { nvim } = await startBridge(t);
-  await nvim.lua("require('gemini-bridge.host.rpc').tell('diff_read', { id = 99 })");
+  await nvim.lua("require('gemini-bridge.calls').tell('diff_read', { id = 99 })");
   const log = () => readFileSync(`${nvim.dirs.state}/nvim/gemini-bridge.log`, "utf8");
   await nvim.waitFor(() => log().includes("diff_read failed: "), "the log");
 });

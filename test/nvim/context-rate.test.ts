@@ -126,7 +126,7 @@ t.test("an event while the complete snapshot is sent causes no error after that 
     init: "for i = 1, 100 do vim.cmd('badd f' .. i) end",
   });
   await nvim.lua(
-    `require("gemini-bridge.host.rpc").call("context_subscribe", ...)
+    `require("gemini-bridge.calls").call("context_subscribe", ...)
     vim.api.nvim_exec_autocmds("CursorMoved", {})`,
     { ...SUBSCRIPTION, debounce: 100 },
   );

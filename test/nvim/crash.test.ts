@@ -48,7 +48,7 @@ t.test("a restarted host answers its clients while Neovim is busy", async (t) =>
   const [isBusy, go] = ["busy", "go"].map((name) => nvim.path(name)) as [string, string];
   await nvim.lua(
     `local is_busy, go = ...
-    local rpc = require("gemini-bridge.host.rpc")
+    local rpc = require("gemini-bridge.calls")
     local call = rpc.call
     function rpc.call(name, ...)
       if name == "set_environment" then

@@ -79,7 +79,7 @@ t.test("Lua refuses invalid calls from Node", { timeout: 3_600_000 }, async (t) 
     breaksContract: true,
     init: `
       function _G.fuzzed(name, params)
-        local answer = require('gemini-bridge.host.rpc').call(name, params)
+        local answer = require('gemini-bridge.calls').call(name, params)
         assert(type(answer) == 'table' and (answer.error == nil or type(answer.error) == 'string'))
         return answer.error or ''
       end`,

@@ -59,7 +59,7 @@ function drafts(nvim: Nvim): string {
 /** Tells Neovim that the host runs, so that Neovim looks for texts of earlier Neovims. */
 async function hostRuns(nvim: Nvim): Promise<void> {
   await nvim.lua(
-    "require('gemini-bridge.host.rpc').call('status', { state = 'running', workspace = {}, clients = {} })",
+    "require('gemini-bridge.calls').call('status', { state = 'running', workspace = {}, clients = {} })",
   );
 }
 

@@ -378,7 +378,7 @@ t.test("each proposal shows one message, without a press-enter prompt", async (t
     label: "Gemini CLI",
   }));
   await reviewer.nvim.lua(
-    `for _, params in ipairs(...) do require('gemini-bridge.host.rpc').call('diff_open', params) end`,
+    `for _, params in ipairs(...) do require('gemini-bridge.calls').call('diff_open', params) end`,
     params,
   );
   await Promise.all([4, 5].map((id) => reviewer.show({ ...params[0], id } as (typeof params)[0] & object)));

@@ -4,7 +4,7 @@ import { startConnected } from "../support/bridge.ts";
 
 /** Runs Lua in the tick in which a call of the host arrives, just before the call is carried out. */
 const before = (call: string, code: string) => `
-  local rpc = require('gemini-bridge.host.rpc')
+  local rpc = require('gemini-bridge.calls')
   local carry_out = rpc.call
   function rpc.call(name, params, ...)
     if name == '${call}' then

@@ -136,7 +136,7 @@ t.test("a review of a new file closes when the file appears with the proposed te
 t.test("a decision takes precedence over a file that contains the proposal", async (t) => {
   const { nvim, path, client, open } = await start(t);
   await nvim.lua(`
-    local rpc = require('gemini-bridge.host.rpc')
+    local rpc = require('gemini-bridge.calls')
     local carry_out = rpc.call
     function rpc.call(name, params, ...)
       if name == 'diff_close' then require('gemini-bridge').reject({}) end

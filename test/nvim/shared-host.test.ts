@@ -110,7 +110,7 @@ t.test("late messages of an earlier start do not end the next start", async (t) 
 
   // A busy host may send messages after Neovim has stopped it and has begun another start.
   await nvim.lua(`
-    local rpc = require('gemini-bridge.host.rpc')
+    local rpc = require('gemini-bridge.calls')
     local carry_out = rpc.call
     late = {}
     function rpc.call(name, params, ...)

@@ -112,7 +112,7 @@ t.test("the contract check reports an undeclared event", async (t) => {
 t.test("the contract check reports invalid calls and invalid answers of Lua", async (t) => {
   const nvim = await startToClose(t);
   const call = (name: string, params: string) =>
-    nvim.lua(`return require('gemini-bridge.host.rpc').call('${name}', ${params})`);
+    nvim.lua(`return require('gemini-bridge.calls').call('${name}', ${params})`);
   await call("message", "{ level = 'info', text = 'a', since = 1 }");
   await nvim.lua(`require('gemini-bridge.prompt.outbox').places = function()
     return { program = 1, buffers = {}, directories = {} }

@@ -1,6 +1,6 @@
 /** Tests that `make lint` finds wrong dependencies between modules. */
 import { spawnSync } from "node:child_process";
-import { appendFileSync, cpSync } from "node:fs";
+import { appendFileSync, cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { root } from "../support/nvim.ts";
@@ -15,11 +15,20 @@ t.test("a dependency cycle of Lua modules is an error", async (t) => {
     return { status, stderr };
   };
   t.same(lint(), { status: 0, stderr: "" });
-  const file = join(copy, "lua/gemini-bridge/disk/path.lua");
-  appendFileSync(file, '\nlocal function later() require("gemini-bridge.review.requests") end\n');
-  const { status, stderr } = lint();
-  t.equal(status, 1);
-  t.match(stderr, /a circle of requires: .*gemini-bridge\.disk/);
+  for (const [name, use] of [
+    ["disk", 'local function later() require("gemini-bridge.review.requests") end'],
+    ["turns", 'local later = lazy("gemini-bridge.changes.changes", "show")'],
+    ["bridge", 'local loaded = package.loaded["gemini-bridge.host.lifecycle"]'],
+  ] as const) {
+    const [file] = readdirSync(join(copy, "lua/gemini-bridge", name)).filter((each) => /\.lua$/.test(each));
+    const path = join(copy, "lua/gemini-bridge", name, file ?? "");
+    const code = readFileSync(path, "utf8");
+    appendFileSync(path, `\n${use}\n`);
+    const { status, stderr } = lint();
+    t.equal(status, 1);
+    t.match(stderr, new RegExp(`a circle of requires: .*gemini-bridge\\.${name}`));
+    writeFileSync(path, code);
+  }
 });
 
 t.test(

@@ -40,7 +40,7 @@ export class ContextHost {
    * @throws Error with Lua's message
    */
   async call(name: string, params: object): Promise<unknown> {
-    const answer = await this.nvim.lua("return require('gemini-bridge.host.rpc').call(...)", name, params);
+    const answer = await this.nvim.lua("return require('gemini-bridge.calls').call(...)", name, params);
     const { result, error } = answer as { result?: unknown; error?: string };
     if (error !== undefined) throw new Error(error);
     return result;

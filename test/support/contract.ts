@@ -35,8 +35,8 @@ do
     if method == 'gemini_bridge' then report('event', name, shorten(payload)) end
     return rpcnotify(id, method, name, payload)
   end
-  package.preload['gemini-bridge.host.rpc'] = function()
-    local rpc = dofile(vim.api.nvim_get_runtime_file('lua/gemini-bridge/host/rpc.lua', false)[1])
+  package.preload['gemini-bridge.calls'] = function()
+    local rpc = dofile(vim.api.nvim_get_runtime_file('lua/gemini-bridge/calls.lua', false)[1])
     local call = rpc.call
     function rpc.call(name, params, start)
       report('call', name, shorten(params))

@@ -66,7 +66,7 @@ export class Reviewer {
 
   /** Calls Lua as the host does. Rejects if Lua answers with an error. */
   async call<N extends CallName>(name: N, params: Calls[N]): Promise<unknown> {
-    const answer = await this.nvim.lua("return require('gemini-bridge.host.rpc').call(...)", name, params);
+    const answer = await this.nvim.lua("return require('gemini-bridge.calls').call(...)", name, params);
     const { result, error } = Answer.parse(answer);
     if (error !== undefined) throw new Error(error);
     return result;

@@ -29,11 +29,11 @@ function M.rebuild(done)
     elseif done then
       return done()
     end
-    local host = require("gemini-bridge.host")
+    local lifecycle = require("gemini-bridge.host.lifecycle")
     if status.get().state == "running" then
-      host.restart()
+      lifecycle.restart()
     elseif was_missed then
-      host.start()
+      lifecycle.start()
     end
   end, config.get().node)
 end
@@ -79,7 +79,7 @@ function M.restart(go)
   local question = "gemini-bridge was updated, but the old version is running. Restart the bridge?"
   choose(RESTART, { prompt = question }, function(choice)
     if choice == RESTART[1] then
-      require("gemini-bridge.host").restart()
+      require("gemini-bridge.host.lifecycle").restart()
     end
     go()
   end)

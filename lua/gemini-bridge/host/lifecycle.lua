@@ -58,13 +58,20 @@ local function remove_discovery_files()
   end
 end
 
---- Saves the texts of undelivered prompts when the host has ended. Idempotent.
-local function abandon_prompts()
-  -- If the module was never loaded, there are no prompts.
-  local outbox = package.loaded["gemini-bridge.prompt.outbox"]
-  if outbox then
-    outbox.abandon()
-  end
+--- Functions that other modules have passed to `when_ended`.
+---@type fun()[]
+local listeners = {}
+
+--- Calls a function whenever the host has ended, and when Neovim exits. The function must be idempotent.
+---@param act fun()
+function M.when_ended(act)
+  listeners[#listeners + 1] = act
+end
+
+local function tell_listeners()
+  vim.iter(listeners):each(function(act)
+    act()
+  end)
 end
 
 --- Removes everything that must not exist without a host. Idempotent.
@@ -72,7 +79,7 @@ local function clean_up()
   remove_discovery_files()
   require("gemini-bridge.host.environment").restore()
   require("gemini-bridge.context.snapshot_debounce").unsubscribe()
-  abandon_prompts()
+  tell_listeners()
 end
 
 --- Cleans up after the bridge has stopped, if there is no automatic restart.
@@ -81,7 +88,7 @@ local function stopped(problem)
   require("gemini-bridge.review.requests").close_all("stopped")
   require("gemini-bridge.review.decision").abandon()
   require("gemini-bridge.bridge.memory").forget_reviews()
-  abandon_prompts()
+  tell_listeners()
   require("gemini-bridge.context.workspace").unwatch()
   require("gemini-bridge.context.snapshot_debounce").untrack()
   require("gemini-bridge.changes.changes").clear()
@@ -226,6 +233,12 @@ function M.stop()
       on_end(this, "stopped")
     end
   end, STOP_TIMEOUT_MS)
+end
+
+--- Stops the bridge, and starts it again after the old host has ended.
+function M.restart()
+  M.stop()
+  M.start()
 end
 
 --- Returns whether a host belongs to the latest start. Calls of other hosts must be refused.

@@ -3,6 +3,7 @@
 local channel = require("gemini-bridge.bridge.channel")
 local config = require("gemini-bridge.config")
 local history = require("gemini-bridge.prompt.history")
+local lifecycle = require("gemini-bridge.host.lifecycle")
 local notify = require("gemini-bridge.notify")
 local reference = require("gemini-bridge.prompt.reference")
 local scheduler = require("gemini-bridge.editor.scheduler")
@@ -113,7 +114,7 @@ function M.send(opts)
   if status.get().state == "running" then
     hand_over(prompt)
   else
-    require("gemini-bridge.host").start()
+    lifecycle.start()
   end
 end
 
@@ -143,12 +144,12 @@ function M.cancel()
   )
 end
 
---- Moves the texts of all undelivered prompts to the prompt history. Called when the host has ended.
-function M.abandon()
+-- Moves the texts of all undelivered prompts to the prompt history.
+lifecycle.when_ended(function()
   for _, prompt in ipairs(prompts) do
     keep(prompt, "The prompt was not sent: the bridge has stopped.")
   end
-end
+end)
 
 --- Returns the terminals and directories in which the user may have started a CLI without the command `:Gemini`. If it
 --- listed a terminal of `:Gemini`, a prompt could overtake the prompt for which this terminal was opened.

@@ -1,5 +1,4 @@
---- Implements `:GeminiStart`, `:GeminiStop` and `:GeminiRestart`, and shows their results.
-local host = require("gemini-bridge.host")
+--- Shows the results of `:GeminiStart`, `:GeminiStop` and `:GeminiRestart`.
 local notify = require("gemini-bridge.notify")
 local status = require("gemini-bridge.bridge.status")
 
@@ -34,29 +33,32 @@ local function announce(wanted, sentence)
 end
 
 --- Starts the bridge. Shows a message when the bridge is running.
-function M.start()
+---@param start fun()
+function M.start(start)
   local now = status.get()
   if now.state == "running" then
     notify(("The bridge is already running on port %d"):format(now.port))
   else
     announce("running", "The bridge is running on port %d")
   end
-  host.start()
+  start()
 end
 
 --- Stops the bridge. Shows a message when the bridge has stopped.
-function M.stop()
+---@param stop fun()
+function M.stop(stop)
   if status.get().state == "stopped" then
     return notify("The bridge is not running")
   end
   announce("stopped", "The bridge has stopped")
-  host.stop()
+  stop()
 end
 
 --- Restarts the bridge. Shows a message when the bridge is running again.
-function M.restart()
+---@param restart fun()
+function M.restart(restart)
   announce("running", "The bridge was restarted on port %d")
-  host.restart()
+  restart()
 end
 
 return M

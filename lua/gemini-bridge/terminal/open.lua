@@ -47,7 +47,7 @@ local function with_bridge(done)
   scheduler.after(START_TIMEOUT_MS, function()
     finish(("the bridge did not start within %d s"):format(START_TIMEOUT_MS / 1000))
   end)
-  require("gemini-bridge.host").start()
+  require("gemini-bridge.host.lifecycle").start()
 end
 
 --- Runs the program. On failure, tells the user and closes the view.

@@ -23,7 +23,7 @@ local M = {}
 ---@return fun(params: table): any
 local function lazy(module, name)
   return function(params)
-    return require("gemini-bridge." .. module)[name](params)
+    return require(module)[name](params)
   end
 end
 
@@ -42,8 +42,8 @@ local calls = {
   remember = memory.remember,
   decision_settled = decision.settled,
   decision_read = reviews.read_accepted,
-  ask = lazy("model", "ask"),
-  model_watch = lazy("model", "watch"),
+  ask = lazy("gemini-bridge.model", "ask"),
+  model_watch = lazy("gemini-bridge.model", "watch"),
   diff_open = reviews.open,
   diff_read = reviews.read,
   diff_update = reviews.update,
@@ -57,20 +57,20 @@ local calls = {
     changes.show(params)
   end,
   change_lines = navigation.show_old,
-  change_before = lazy("changes.page.compare", "answered"),
-  deleted_text = lazy("changes.deleted", "show"),
+  change_before = lazy("gemini-bridge.changes.page.compare", "answered"),
+  deleted_text = lazy("gemini-bridge.changes.deleted", "show"),
   turn_changes = changes.turn_ended,
   history_show = history_entries.answered,
-  history_diff = lazy("changes.history.page", "show"),
-  history_undone = lazy("changes.history.page", "undone"),
+  history_diff = lazy("gemini-bridge.changes.history.page", "show"),
+  history_undone = lazy("gemini-bridge.changes.history.page", "undone"),
   files_open = changes.open_files,
-  prompt_places = lazy("prompt.outbox", "places"),
-  prompt_found = lazy("prompt.outbox", "found"),
-  prompt_open = lazy("prompt.outbox", "open"),
-  prompt_waits = lazy("prompt.outbox", "waits"),
-  prompt_done = lazy("prompt.outbox", "done"),
-  screen_watch = lazy("prompt.screen", "watch"),
-  screen_type = lazy("prompt.screen", "type"),
+  prompt_places = lazy("gemini-bridge.prompt.outbox", "places"),
+  prompt_found = lazy("gemini-bridge.prompt.outbox", "found"),
+  prompt_open = lazy("gemini-bridge.prompt.outbox", "open"),
+  prompt_waits = lazy("gemini-bridge.prompt.outbox", "waits"),
+  prompt_done = lazy("gemini-bridge.prompt.outbox", "done"),
+  screen_watch = lazy("gemini-bridge.prompt.screen", "watch"),
+  screen_type = lazy("gemini-bridge.prompt.screen", "type"),
 }
 
 --- Removes null values, which mean undefined in Node. Lua would receive null as `vim.NIL`, which is true in conditions.
