@@ -115,10 +115,10 @@ t.test("the contract check reports invalid calls and invalid answers of Lua", as
     nvim.lua(`return require('gemini-bridge.calls').call('${name}', ${params})`);
   await call("message", "{ level = 'info', text = 'a', since = 1 }");
   await nvim.lua(`require('gemini-bridge.prompt.outbox').places = function()
-    return { program = 1, buffers = {}, directories = {} }
+    return { cmd = 1, buffers = {}, directories = {} }
   end`);
   await call("prompt_places", "vim.empty_dict()");
-  await t.rejects(nvim.close(), /call message has an undeclared field since\nresult prompt_places program: /);
+  await t.rejects(nvim.close(), /call message has an undeclared field since\nresult prompt_places cmd: /);
 });
 
 t.test("the contract check reports no valid message", async (t) => {
