@@ -179,3 +179,16 @@ t.test("a function in the option terminal.provider opens the terminal", async (t
     "outside of Neovim there is none",
   );
 });
+
+t.test("a function in terminal.provider that returns no terminal buffer is reported", async (t) => {
+  const nvim = await startWithAgent(t, "provider = function() return _G.result end");
+  const result = "the function of the option terminal.provider must return a terminal buffer or nothing";
+  for (const value of ["vim.system({ 'true' })", "vim.api.nvim_get_current_buf()", "999", "'term'"]) {
+    await nvim.lua(`_G.result = ${value} vim.cmd('messages clear')`);
+    await nvim.command("Gemini");
+    await nvim.says(`was not started: ${result}`);
+  }
+  await nvim.lua("_G.result = nil require('gemini-bridge').setup({ terminal = { cmd = { 'cat' } } })");
+  await nvim.command("Gemini");
+  t.equal((await layout(nvim)).windows.length, 2, "the next :Gemini opens a terminal");
+});

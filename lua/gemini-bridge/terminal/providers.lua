@@ -36,6 +36,10 @@ local function custom(open)
     local ok, buf = pcall(open, spec)
     if not ok then
       return tostring(buf)
+    elseif
+      buf and not (vim.list_contains(vim.api.nvim_list_bufs(), buf) and vim.bo[buf].buftype == "terminal")
+    then
+      return "the function of the option terminal.provider must return a terminal buffer or nothing"
     end
     inner = buf and require("gemini-bridge.terminal.native").new(place(), buf)
     view.buf = buf
