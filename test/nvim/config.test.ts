@@ -30,6 +30,11 @@ t.test("options of setup() are checked", async (t) => {
     t.same(await get("tools.offered"), ["hover"]);
   });
 
+  await t.test("an unknown CLI in the option gate is reported", async (t) => {
+    t.same(await problems("{ gate = { claud = true, gemini = true } }"), ["option gate: unknown CLI claud"]);
+    t.same(await problems('{ gate = { own = true }, clis = { own = { like = "gemini" } } }'), []);
+  });
+
   await t.test("an invalid value is reported with the option's name and the expected value", async (t) => {
     t.same(await problems('{ diff = { layout = "sideways" } }'), [
       'option diff.layout must be "auto", "vertical", "horizontal", "tab", "inline", not "sideways"',

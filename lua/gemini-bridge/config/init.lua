@@ -114,6 +114,12 @@ function M.set(opts)
   elseif opts ~= nil then
     problems[1] = "setup() takes a table"
   end
+  -- A misspelled name would leave the gate off without a word.
+  for name in pairs(type(options.gate) == "table" and options.gate or {}) do
+    if not options.clis[name] and not require("gemini-bridge.config.cli_option").find(name) then
+      problems[#problems + 1] = ("option gate: unknown CLI %s"):format(name)
+    end
+  end
   table.sort(problems)
   resolved, M.problems = options, problems
   return problems
