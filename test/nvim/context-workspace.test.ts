@@ -85,6 +85,9 @@ t.test("a function of the option workspace that returns no list of directories i
     await follows(bridge, "cd repo/a", ["repo/a"], ["repo"]);
     const messages = await nvim.says("`workspace` is ignored");
     t.notMatch(messages, /traceback|E730/, answer);
+    await nvim.command("split | close");
+    await follows(bridge, "cd b", ["repo/a/b"], ["repo"]);
+    t.equal((await nvim.messages()).match(/is ignored/g)?.length, 1, "once");
     await nvim.close();
   }
 });

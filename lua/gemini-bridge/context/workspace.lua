@@ -8,6 +8,8 @@ local last = {} ---@type string[]
 --- Directories that were reported to the user, because their paths are not UTF-8.
 ---@type table<string, true>
 local refused = {}
+--- The last failure of the option `workspace`. Shown only once, because the function is called at each new window.
+local failure ---@type string?
 local changed = function() end
 
 --- Returns the directories of the option `workspace`.
@@ -18,13 +20,16 @@ local function from_option()
     local ok, answer = pcall(option)
     if not ok or not require("gemini-bridge.config.checks").strings(answer) then
       local reason = ok and "it did not return a list of directories" or tostring(answer)
-      require("gemini-bridge.notify")(
-        "The option `workspace` is ignored, because its function failed: " .. reason,
-        "error"
-      )
+      if reason ~= failure then
+        failure = reason
+        require("gemini-bridge.notify")(
+          "The option `workspace` is ignored, because its function failed: " .. reason,
+          "error"
+        )
+      end
       return {}
     end
-    option = answer
+    option, failure = answer, nil
   end
   return vim.tbl_map(function(directory)
     local path = vim.fn.fnamemodify(directory, ":p")
