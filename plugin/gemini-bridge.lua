@@ -85,7 +85,7 @@ command("GeminiSelect", lazy("select"), {
 })
 command("GeminiShare", lazy("share"), {
   desc = "Pause or resume sharing with Gemini CLI",
-  nargs = 1,
+  nargs = "?",
   complete = candidates("complete_share"),
   bar = true,
 })
@@ -111,7 +111,7 @@ command("GeminiBuild", lazy("build"), { desc = "Build the Node part of the bridg
 
 command("GeminiExtension", lazy("extension"), {
   desc = "Install or remove the extension of a CLI",
-  nargs = "+",
+  nargs = "*",
   complete = candidates("complete_extension"),
   bar = true,
 })

@@ -261,12 +261,13 @@ function M.select(args)
   end
 end
 
---- Implements `:GeminiShare off|on`.
+--- Implements `:GeminiShare [off|on]`. Toggles sharing without an argument.
 function M.share(args)
-  if args.args ~= "off" and args.args ~= "on" then
-    return notify("Usage: :GeminiShare on|off", "error")
+  if not vim.list_contains({ "", "off", "on" }, args.args) then
+    return notify("Usage: :GeminiShare [on|off]", "error")
   end
-  local on = args.args == "on"
+  local is_toggle = args.args == ""
+  local on = args.args == "on" or is_toggle and require("gemini-bridge.context.consent").is_paused()
   require("gemini-bridge.context.snapshot_debounce").share(on)
   notify(
     on and "Sharing is on: CLIs and models get data from Neovim again."

@@ -120,3 +120,13 @@ t.test("invalid options are reported in one message, and in the doctor's report"
   await nvim.command("checkhealth gemini-bridge");
   t.equal(await nvim.lua("return vim.fn.search('unknown option')"), 0, "only those of the last setup()");
 });
+
+t.test("mappings of commands that take an argument work without one", async (t) => {
+  const nvim = await startNvim(t);
+  await nvim.input("<Plug>(GeminiShare)");
+  await says(nvim, /Sharing is paused/);
+  await nvim.input("<Plug>(GeminiShare)");
+  await says(nvim, /Sharing is on/);
+  await nvim.input("<Plug>(GeminiExtension)");
+  await says(nvim, /Usage: :GeminiExtension install\|remove \[cli\]$/);
+});

@@ -95,7 +95,7 @@ t.test(":GeminiShare off pauses sharing, and on resumes it", async (t) => {
   t.match(await nvim.messages(), "Sharing is on: CLIs and models get data from Neovim again.");
   await host.until(t, () => host.paths(), ["a.txt", "sub/seen.txt"], "resumed, with what happened meanwhile");
   await nvim.command("silent! GeminiShare perhaps");
-  t.match(await nvim.messages(), "Usage: :GeminiShare on|off");
+  t.match(await nvim.messages(), "Usage: :GeminiShare [on|off]");
 });
 
 t.test("trust is sent only if the option is set", async (t) => {
