@@ -51,7 +51,9 @@ const CLAUDE = {
   PreToolUse: CLAUDE_TOOLS,
   PermissionRequest: undefined,
   PostToolUse: undefined,
+  PostToolUseFailure: undefined,
   Stop: undefined,
+  StopFailure: undefined,
   SessionEnd: undefined,
 };
 

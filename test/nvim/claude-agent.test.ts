@@ -50,7 +50,12 @@ t.test("hooks of Claude Code report turns and changes, and the gate makes Claude
   });
   const shell = { tool_name: "Bash", tool_input: { command: "true" } };
   t.equal(await hook(bridge, "PreToolUse", shell), undefined);
-  await hook(bridge, "PostToolUse", { ...shell, tool_response: {} });
+  await hook(bridge, "PermissionRequest", shell);
+  await activity("waiting");
+  await hook(bridge, "PostToolUseFailure", { ...shell, error: "Exit code 1" });
+  await activity("working");
+  await hook(bridge, "StopFailure", { error: "rate_limit" });
+  await activity("idle");
 
   await nvim.command("GeminiGate on");
   t.match(await nvim.lua("return require('gemini-bridge').statusline()"), /gate on/);
@@ -135,6 +140,7 @@ t.test(
       matcher: "Edit|MultiEdit|Write|NotebookEdit|Bash",
       hooks: [{ type: "command" }],
     });
+    t.match(hooks, { PostToolUseFailure: [{}], StopFailure: [{}] }, "a failed command and a failed request");
     const { neovim } = JSON.parse(mcp.replace("--mcp-config=", "")).mcpServers;
     t.equal(neovim.headers.Authorization, `Bearer \${CLAUDE_CODE_IDE_AUTH_TOKEN}`);
     const token = String(await nvim.lua("return vim.env.CLAUDE_CODE_IDE_AUTH_TOKEN"));
