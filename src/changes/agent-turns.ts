@@ -15,13 +15,17 @@ const MAX_AGENTS = 64;
 const MAX_TURNS = 1_000;
 
 export interface Turn extends Author {
+  /** Id that the CLI has given to the turn. Not stored. */
+  readonly id?: string | undefined;
   readonly files: Set<string>;
   /** Reasons why the list of files may be incomplete, such as "Git did not answer after a command". */
   readonly gaps: Set<string>;
 }
 
 export interface AgentTurns {
-  begin(agent: Agent, prompt: string): void;
+  begin(agent: Agent, prompt: string, id?: string): void;
+  /** Returns whether the agent's turn has this id. */
+  isRunning(agent: Agent, id: string | undefined): boolean;
   authorOf(agent: Agent): Author;
   /** Returns the session of a turn; undefined if the turn is unknown. */
   sessionOf(turn: number): string | undefined;
@@ -50,11 +54,11 @@ export function createAgentTurns(save: (session: string, turn: Turn | undefined)
     return turns.get(agent.session) ?? begin(agent, "");
   }
 
-  function begin(agent: Agent, prompt: string): Turn {
+  function begin(agent: Agent, prompt: string, id?: string): Turn {
     turns.delete(agent.session);
     // The start time identifies a turn, so two turns must not start at the same time.
     lastTurn = Math.max(Date.now(), lastTurn + 1);
-    const turn = { cli: agent.cli, turn: lastTurn, prompt: shorten(prompt), ...nothing() };
+    const turn = { cli: agent.cli, turn: lastTurn, prompt: shorten(prompt), id, ...nothing() };
     turns.set(agent.session, turn);
     save(agent.session, turn);
     sessions.set(lastTurn, agent.session);
@@ -68,7 +72,8 @@ export function createAgentTurns(save: (session: string, turn: Turn | undefined)
   }
 
   return {
-    begin: (agent, prompt) => void begin(agent, prompt),
+    begin: (agent, prompt, id) => void begin(agent, prompt, id),
+    isRunning: ({ session }, id) => id !== undefined && turns.get(session)?.id === id,
     authorOf: (agent) => authorOf(turnOf(agent)),
     sessionOf: (turn) => sessions.get(turn),
     latest: (cli) =>

@@ -109,8 +109,12 @@ export function createChanges({ bridge, terminalOf, gone, userFiles, boot, log }
       staging.wrote(path);
     },
   });
+  const report = createTurnReport({ bridge, terminalOf, files, turns });
   const tracker = createTracker({
-    report: createTurnReport({ bridge, terminalOf, files, turns }),
+    report(agent) {
+      history.turnEnded(agent);
+      report(agent);
+    },
     gone,
     files,
     turns,

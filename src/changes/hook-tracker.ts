@@ -53,7 +53,7 @@ interface Tracker {
 }
 
 interface TrackerOptions {
-  /** Reports the changes of a turn that has ended. */
+  /** Ends a turn in the history, and reports the changes of the turn. */
   report(agent: Agent): void;
   /** Called when the process of a working agent has ended. */
   gone(agent: Agent): void;
@@ -324,7 +324,6 @@ export function createTracker(options: TrackerOptions): Tracker {
     forget(asked, agent);
     forget(inherited, agent);
     if (!agents.areAtWork) commands.forget();
-    history.turnEnded(agent);
     options.report(agent);
   }
 
@@ -347,9 +346,11 @@ export function createTracker(options: TrackerOptions): Tracker {
       switch (event.kind) {
         case "turn_started":
           return enqueue(async () => {
-            await turnEnds(agent, false);
+            // The user may have sent this prompt during the turn. Then commands and edits are still running.
+            if (turns.isRunning(agent, event.turn)) options.report(agent);
+            else await turnEnds(agent, false);
             forget(unended, agent);
-            turns.begin(agent, event.prompt);
+            turns.begin(agent, event.prompt, event.turn);
           });
         case "tool_starting":
           return toolStarts(agent, event.tool, begun);

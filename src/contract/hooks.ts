@@ -41,9 +41,15 @@ export interface EditTexts {
 type EventDetails =
   /**
    * The user has sent a prompt. The CLI waits for the hook, and adds the hook's answer to the prompt. The answer must
-   * contain the hook's name (`hook`).
+   * contain the hook's name (`hook`). `turn`: id of the turn, if the CLI sends one. A prompt that the user has sent
+   * during a turn has the id of this turn.
    */
-  | { kind: "turn_started"; prompt: string; hook: "BeforeAgent" | "UserPromptSubmit" }
+  | {
+      kind: "turn_started";
+      prompt: string;
+      hook: "BeforeAgent" | "UserPromptSubmit";
+      turn?: string | undefined;
+    }
   /**
    * A tool is about to run, and the CLI waits for the hook. `canAsk`: whether the hook can make the CLI open a proposal
    * in the editor. False for Qwen Code 0.24.4, which would ask only in its terminal, or would report a failure of the
@@ -77,6 +83,9 @@ const EDITS = [
   "NotebookEdit",
 ];
 const SHELLS = ["run_shell_command", "Bash"];
+
+/** Matches the prompt that Claude Code itself sends when a task in the background has ended. Captures the summary. */
+const TASK_ENDED = /^<task-notification>.*<summary>(.*?)<\/summary>/s;
 
 const Base = {
   session_id: z.string().min(1).max(256),
@@ -135,7 +144,7 @@ const HookInput = z.discriminatedUnion("hook_event_name", [
   }),
   hook("AfterAgent", {}),
   hook("SessionEnd", {}),
-  hook("UserPromptSubmit", { prompt: z.string(), submitted_prompt: z.string().optional() }),
+  hook("UserPromptSubmit", { prompt: z.string(), submitted_prompt: z.string().optional(), prompt_id: Name }),
   hook("PreToolUse", Use),
   hook("PostToolUse", Outcome),
   hook("PostToolUseFailure", Use),
@@ -173,8 +182,9 @@ function meaningOf(hook: HookInput, canAsk: boolean): EventDetails | undefined {
       if (hook.prompt.trim() === "") return undefined;
       return {
         kind: "turn_started",
-        prompt: hook.submitted_prompt ?? hook.prompt,
+        prompt: TASK_ENDED.exec(hook.prompt)?.[1] ?? hook.submitted_prompt ?? hook.prompt,
         hook: hook.hook_event_name,
+        turn: hook.prompt_id,
       };
     case "BeforeTool":
     case "PreToolUse":

@@ -47,22 +47,31 @@ export interface Turns {
   active(): readonly { readonly agent: Agent; readonly activity: Exclude<Activity, "idle"> }[];
 }
 
+interface Turn {
+  readonly agent: Agent;
+  /** Id of the turn, if the CLI sends one. */
+  readonly id?: string | undefined;
+  activity: "working" | "waiting";
+  /** Number of hook events since the start of the turn. */
+  events: number;
+}
+
 /** Creates the tracker of turns. @param changed called synchronously for each change of a turn */
 export function createTurns(changed: (change: TurnChange) => void): Turns {
-  const turns = new Map<string, { agent: Agent; activity: "working" | "waiting"; events: number }>();
+  const turns = new Map<string, Turn>();
   /**
    * Files whose proposed text was decided on before a hook reported the CLI's question, by agent. Some CLIs run this
    * hook while the review opens, so the event can arrive after a fast decision.
    */
   const decidedFirst = new Map<string, string>();
 
-  function begin(agent: Agent, prompt?: string): void {
+  function begin(agent: Agent, prompt?: string, id?: string): void {
     // Ends the agent's previous turn. An agent has only one turn at a time, but the end of a turn may not be reported,
     // for example after Esc.
     over(agent);
     const [oldest] = turns.values();
     if (oldest && turns.size >= MAX_TURNS) over(oldest.agent);
-    turns.set(keyOf(agent), { agent, activity: "working", events: 0 });
+    turns.set(keyOf(agent), { agent, id, activity: "working", events: 0 });
     changed({ kind: "started", agent, prompt });
   }
 
@@ -97,8 +106,10 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
         case "session_started":
           return;
         case "turn_started":
+          // Continues the turn if the user has sent this prompt during the turn.
+          if (event.turn !== undefined && event.turn === running?.id) return;
           decidedFirst.delete(keyOf(agent));
-          return begin(agent, event.prompt);
+          return begin(agent, event.prompt, event.turn);
         case "tool_starting":
           decidedFirst.delete(keyOf(agent));
           turnOf(agent);

@@ -183,3 +183,13 @@ t.test("input that is not a known hook event is refused", async (t) => {
     fuzz(t, "arguments and answers of tools", 200),
   );
 });
+
+t.test(
+  "a prompt of Claude Code has the id of its turn, and the end of a background task is named",
+  async (t) => {
+    const prompted = (prompt: string) => meaning("UserPromptSubmit", { prompt, prompt_id: "1" }, "claude");
+    t.match(prompted("go"), { kind: "turn_started", prompt: "go", turn: "1" });
+    const notice = '<task-notification>\n<summary>Agent "sub" finished</summary>\n</task-notification>';
+    t.match(prompted(notice), { kind: "turn_started", prompt: 'Agent "sub" finished' });
+  },
+);

@@ -69,6 +69,25 @@ t.test("in a work tree, each file that a command changes is found with its earli
   t.notOk(existsSync(host.path("deep/er/new.txt")));
 });
 
+t.test("a prompt that the user sends during a command does not end the command", async (t) => {
+  const host = new ChangesHost(t);
+  const tool = { kind: "shell", name: "Bash", command: "slow" } as const;
+  const prompt = (text: string, turn: string) => host.tell({ kind: "turn_started", prompt: text, turn });
+  await prompt("first", "1");
+  await host.tell({ kind: "tool_starting", tool });
+  host.write("early.txt", "x\n");
+  await prompt("second", "1");
+  host.write("late.txt", "x\n");
+  await host.tell({ kind: "tool_ended", tool, failed: false });
+  for (const name of ["early.txt", "late.txt"]) t.match(host.change(name), { status: "added" }, name);
+
+  await host.tell({ kind: "tool_starting", tool });
+  await prompt("third", "2");
+  host.write("other.txt", "x\n");
+  await host.tell({ kind: "tool_ended", tool, failed: false });
+  t.equal(host.change("other.txt"), undefined, "the next turn has ended the command");
+});
+
 t.test("the earlier bytes of a file that Git converts are not guessed", async (t) => {
   const host = new ChangesHost(t);
   host.write(".gitattributes", "*.txt text=auto\n*.id ident\n*.utf16 working-tree-encoding=UTF-16LE\n");

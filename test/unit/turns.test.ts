@@ -105,6 +105,16 @@ t.test("a question is ignored if its hook arrives after the user's decision", as
   t.same(handle("tool_starting", "permission_asked"), ["resumed", "waiting"], "the next edit of the file");
 });
 
+t.test("a prompt that the user sends during a turn starts no turn", async (t) => {
+  const { turns, kinds } = start();
+  const prompt = (turn: string) => turns.handle({ ...event("turn_started"), turn } as AgentEvent);
+  prompt("1");
+  prompt("1");
+  t.same(kinds(), ["started"]);
+  prompt("2");
+  t.same(kinds(), ["ended", "started"]);
+});
+
 t.test("a turn whose start was not reported is counted", async (t) => {
   const { handle, activity } = start();
   t.same(handle("tool_starting"), ["started"]);
