@@ -183,9 +183,9 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
       return changes.filter(isChanged);
     },
     mayKeep,
-    close() {
+    async close() {
       files.close();
-      return journal.flush();
+      await journal.flush();
     },
   };
 }

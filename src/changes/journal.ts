@@ -38,8 +38,11 @@ export interface Journal {
   /** Stores a value in the background. Replaces the earlier value of the same key. */
   save(key: string, value: unknown): void;
   remove(key: string): void;
-  /** Resolves when all pending values have been written. */
-  flush(): Promise<void>;
+  /**
+   * Resolves when all pending values have been written.
+   * @returns false if a write has failed since the last call, for example because the disk is full
+   */
+  flush(): Promise<boolean>;
   /**
    * Reads the values that were stored before this call. Skips damaged values. Later writes wait until the read has
    * ended.
@@ -77,11 +80,13 @@ export function createJournal(file: string, log: Log): Journal {
   let storedSize = 0;
   /** Set while values are being written. */
   let writing: Promise<void> | undefined;
+  /** Whether a write has failed since the last call of `flush`. */
+  let hasFailed = false;
   let reading: Promise<unknown> = Promise.resolve();
   let idle: NodeJS.Timeout | undefined;
   /**
-   * Line break that the first write puts before its lines, because a crash of the host process may have left an
-   * incomplete line.
+   * Line break that the next write puts before its lines. Needed at the first write and after a failed write, because a
+   * crash of the host process or a full disk may have left an incomplete line.
    */
   let separator = "\n";
 
@@ -109,6 +114,7 @@ export function createJournal(file: string, log: Log): Journal {
   async function append(text: string): Promise<void> {
     if (text === "") return;
     const lines = separator + text;
+    separator = "\n";
     size = (size ?? (await sizeOf(file))) + lines.length;
     if (lines.length > MAX_SMALL || disk.moment().isOnNetwork(file)) {
       await mkdir(dirname(file), FOLDER);
@@ -148,7 +154,8 @@ export function createJournal(file: string, log: Log): Journal {
     const waste = (size ?? 0) - storedSize;
     const isDue = isIdle || stored.size === 0 || waste > Math.max(MAX_OBSOLETE_LENGTH, storedSize);
     if (waste === 0 || !isDue) return;
-    const lines = await readLines(file); // includes lines that were written before a restart
+    // Includes lines that were written before a restart. Throws if the file cannot be read, so that it is not emptied.
+    const lines = await parseLines(await readFile(file, "utf8"));
     if (lines.length > 0) await writeJournal(file, lines);
     else truncateSync(file);
     recount(lines);
@@ -165,6 +172,7 @@ export function createJournal(file: string, log: Log): Journal {
       } while (due.size > 0);
     } catch (error) {
       log.warn("not stored for a later host:", error);
+      hasFailed = true;
     }
     writing = undefined;
     if (due.size > 0) begin();
@@ -193,6 +201,9 @@ export function createJournal(file: string, log: Log): Journal {
     remove: (key) => save(key, undefined),
     flush: async () => {
       while (writing) await writing;
+      const isStored = !hasFailed;
+      hasFailed = false;
+      return isStored;
     },
     load() {
       const loaded = (writing ?? Promise.resolve()).then(readStored);
@@ -217,7 +228,11 @@ async function sizeOf(file: string): Promise<number> {
 
 /** Reads the last line of each key, in the order of the file. Never rejects. */
 export async function readLines(file: string): Promise<JournalLine[]> {
-  const text = await readFile(file, "utf8").catch(() => "");
+  return parseLines(await readFile(file, "utf8").catch(() => ""));
+}
+
+/** Does the same with the content of a journal. */
+export async function parseLines(text: string): Promise<JournalLine[]> {
   const lines = new Map<string, JournalLine>();
   const yieldIfDue = createYielder();
   // Avoids regular expressions, because V8 keeps the last matched text in memory.
@@ -250,10 +265,15 @@ function parse(text: string): unknown {
 /** Replaces the lines of a journal. Sets the modification time of the file to the time of the newest line. */
 export async function writeJournal(file: string, lines: readonly JournalLine[]): Promise<void> {
   const draft = `${file}.tmp`;
-  await writeFile(draft, lines.map(textOf).join(""), FILE);
-  const last = Math.max(0, ...lines.map(({ at }) => at)) / 1_000;
-  await utimes(draft, last, last);
-  await rename(draft, file);
+  try {
+    await writeFile(draft, lines.map(textOf).join(""), FILE);
+    const last = Math.max(0, ...lines.map(({ at }) => at)) / 1_000;
+    await utimes(draft, last, last);
+    await rename(draft, file);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
 }
 
 /** Returns the paths of a directory's files whose names end with `ending`. Never rejects. */

@@ -4,7 +4,7 @@
  * changes in its own directories, and puts the other changes back.
  */
 import { randomUUID } from "node:crypto";
-import { rename, rm } from "node:fs/promises";
+import { readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join } from "node:path";
 import { platform } from "../system/platform.ts";
 import { isAlive } from "../system/processes.ts";
@@ -13,8 +13,8 @@ import {
   type Journal,
   type JournalLine,
   journalsIn,
+  parseLines,
   pruneJournals,
-  readLines,
   valuesOf,
   writeJournal,
 } from "./journal.ts";
@@ -64,17 +64,24 @@ export function createLeftChanges(own: string, journal: Journal): LeftChanges {
 
   async function takeFrom(file: string, isWanted: (path: string) => boolean): Promise<Taken[]> {
     const target = join(machine, `${instanceOf(own)}+${randomUUID().slice(0, 8)}${JOURNAL}`);
+    let lines: JournalLine[];
     try {
       await rename(file, target);
+      lines = await parseLines(await readFile(target, "utf8"));
     } catch {
-      return []; // another Neovim has taken the journal
+      return []; // another Neovim has taken the journal, or the journal belongs to root
     }
     const oldest = Date.now() - MAX_AGE_MS;
     // Takes only values whose key is an absolute path, because these are changes of files. Other values are useless
     // after their Neovim has ended.
-    const changes = (await readLines(target)).filter(({ key, at }) => isAbsolute(key) && at > oldest);
+    const changes = lines.filter(({ key, at }) => isAbsolute(key) && at > oldest);
     const wanted = changes.filter(({ key }) => isWanted(key));
     return [{ file, target, wanted, others: changes.filter((one) => !wanted.includes(one)) }];
+  }
+
+  async function putBack({ file, target, others }: Taken): Promise<void> {
+    if (others.length > 0) await writeJournal(file, others);
+    await rm(target, { force: true });
   }
 
   return {
@@ -95,11 +102,8 @@ export function createLeftChanges(own: string, journal: Journal): LeftChanges {
         journal.save(one.key, value);
         values.push(value);
       }
-      await journal.flush();
-      for (const { file, target, others } of taken) {
-        if (others.length > 0) await writeJournal(file, others);
-        await rm(target, { force: true });
-      }
+      // If a value could not be written, for example on a full disk, a later Neovim finds it in the taken journal.
+      if (await journal.flush()) await Promise.allSettled(taken.map(putBack));
       return values.reverse();
     },
     async prune() {

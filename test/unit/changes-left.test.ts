@@ -1,7 +1,7 @@
 /** Tests that a new Neovim continues with the changes of Neovims that have ended. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import t, { type Test } from "tap";
 import { ChangesHost } from "../support/changes.ts";
@@ -172,4 +172,27 @@ t.test("invalid stored data is ignored", async (t) => {
   const next = nextOf(t, first);
   await next.settle();
   t.equal(next.shown.size, 1);
+});
+
+t.test("changes of an ended Neovim are not lost if they cannot be stored again", async (t) => {
+  const first = await ended(t);
+  const [machine = ""] = first.keptFiles().map(dirname);
+  mkdirSync(join(machine, "2.jsonl")); // as on a full disk, the next Neovim cannot write its journal
+  const next = nextOf(t, first);
+  await waitFor(() => next.change("a.txt"), "the change");
+  await next.changes.close();
+  const last = nextOf(t, first, "3");
+  await waitFor(() => last.change("a.txt"), "the change");
+  await last.undoesTo(t, "a.txt", "1\n2\n3\n");
+});
+
+t.test("a journal that cannot be read is left for its owner", async (t) => {
+  const first = await ended(t);
+  for (const file of first.keptFiles()) chmodSync(file, 0o200);
+  const next = nextOf(t, first);
+  await next.settle();
+  await next.changes.close();
+  for (const file of first.keptFiles()) chmodSync(file, 0o600);
+  const last = nextOf(t, first, "3");
+  await waitFor(() => last.change("a.txt"), "the change");
 });

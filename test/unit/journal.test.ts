@@ -1,5 +1,6 @@
 import {
   appendFileSync,
+  chmodSync,
   existsSync,
   readFileSync,
   rmSync,
@@ -77,6 +78,17 @@ t.test("an incomplete line of a journal is skipped, and the next host writes aft
   t.strictSame(await next.load(), [1]);
   await save(next, { e: 2 });
   t.strictSame(await nextOf(file), [1, 2]);
+});
+
+t.test("after an incomplete write on a full disk, later values are stored", async (t) => {
+  const { file, journal } = start(t);
+  await save(journal, { a: 1 });
+  chmodSync(file, 0o400);
+  await save(journal, { b: 2 });
+  chmodSync(file, 0o600);
+  appendFileSync(file, '1234567890123\t"b"'); // on a full disk, the beginning of a line is written
+  await save(journal, { c: 3 });
+  t.strictSame(await nextOf(file), [1, 3]);
 });
 
 t.test("a journal that was deleted is created again", async (t) => {
