@@ -76,6 +76,30 @@ t.test(
   },
 );
 
+t.test("a Neovim keeps what another Neovim has done with the same notes", async (t) => {
+  const first = await startNvim(t, { files: { "a.txt": "1\n2\n3\n" }, init: MAP });
+  await first.command("edit a.txt");
+  for (const [index, text] of ["edited", "deleted", "moved"].entries())
+    await first.input(`${index + 1}Ggn${text}<CR>`);
+  await shows(t, first, "1-1 ✎ edited, 2-2 ✎ deleted, 3-3 ✎ moved");
+  const second = await startNvim(t, { after: first, init: MAP });
+  await second.lua("require('gemini-bridge.notes.notes').load()");
+  await second.command("edit a.txt");
+  await shows(t, second, "1-1 ✎ edited, 2-2 ✎ deleted, 3-3 ✎ moved");
+  await second.lua("local time = os.time os.time = function() return time() + 1 end");
+  await second.input("gg0gn later<CR>2Ggn<C-u><CR>");
+  await shows(t, second, "1-1 ✎ edited later, 3-3 ✎ moved");
+  await first.input("3GOnew<Esc>");
+  await first.command("qa!").catch(() => {});
+  await first.exited;
+  const notes = () => JSON.parse(readFileSync(saved(second), "utf8"));
+  const texts = (list: { text: string }[]) => list.map(({ text }) => text).sort();
+  t.same(texts(notes()), ["edited later", "moved"]);
+  await second.command("qa!").catch(() => {});
+  await second.exited;
+  t.same(texts(notes()), ["edited later", "moved"]);
+});
+
 t.test("a note stays at its lines if an agent writes the file while the user writes the note", async (t) => {
   const { reviewer, nvim } = await startReviewer(t, {
     files: { "a.txt": "1\n2\n3\n" },

@@ -1,6 +1,6 @@
 --- Manages the notes that the user writes on lines of files. A note stays until it is sent to a CLI or deleted.
---- Stores notes for a week in a file that only the user can read. Several Neovims share this file. Each Neovim replaces
---- only the notes that it has read or written.
+--- Stores notes for a week in a file that only the user can read. Several Neovims share this file: the last
+--- edit of a note wins.
 local config = require("gemini-bridge.config")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
@@ -28,7 +28,7 @@ local namespace = vim.api.nvim_create_namespace("gemini-bridge.notes")
 local asked_namespace = vim.api.nvim_create_namespace("gemini-bridge.notes.asked")
 
 local by_id = {} ---@type table<string, gemini_bridge.Note>
---- Ids of all notes that this Neovim has read or written. Deleted notes stay in this list.
+--- Ids of all notes that this Neovim has read from the file or written to it. Deleted notes stay in this list.
 local known = {} ---@type table<string, true>
 --- Id of the extmark of each note, by buffer.
 local marks = {} ---@type table<integer, table<string, integer>>
@@ -76,21 +76,37 @@ local function is_note(value)
     and type(value.at) == "number"
 end
 
---- Returns the stored notes that are at most a week old.
----@return gemini_bridge.Note[]
-local function stored()
-  local oldest = os.time() - MAX_AGE_S
-  return private_file.read_list(PATH, function(note)
-    return is_note(note) and note.at >= oldest
-  end)
+---@param note gemini_bridge.Note
+---@return boolean
+local function is_recent(note)
+  return note.at >= os.time() - MAX_AGE_S
 end
 
---- Replaces the notes of this Neovim in the file. Keeps the notes of other Neovims.
+--- Takes over what other Neovims have changed since this Neovim has read or written the file.
+---@param stored table<string, gemini_bridge.Note> Notes in the file, by id.
+local function take_over(stored)
+  -- Without a file, all notes were deleted. A file without any note is damaged.
+  local is_damaged = next(stored) == nil and vim.uv.fs_stat(PATH) ~= nil
+  for id, note in pairs(by_id) do
+    local found = stored[id]
+    if found and found.at > note.at then
+      by_id[id] = found
+    elseif not found and known[id] and not is_damaged then
+      by_id[id] = nil
+    end
+  end
+end
+
+--- Writes the notes of this Neovim to the file. Keeps what other Neovims have changed in the file.
 local function save()
-  local all = vim.tbl_filter(function(note)
-    return not known[note.id]
-  end, stored())
-  vim.list_extend(all, M.list())
+  local all, stored = {}, {}
+  for _, note in ipairs(private_file.read_list(PATH, is_note)) do
+    stored[note.id] = note
+    all[#all + 1] = not known[note.id] and is_recent(note) and note or nil
+  end
+  M.list() -- updates the line numbers
+  take_over(stored)
+  vim.list_extend(all, sorted())
   table.sort(all, function(a, b)
     return a.at > b.at or a.at == b.at and a.id > b.id
   end)
@@ -106,7 +122,10 @@ local function save()
     problem = private_file.write(PATH, vim.json.encode(kept))
   end
   if problem then
-    notify("The notes were not saved: " .. problem, "warn")
+    return notify("The notes were not saved: " .. problem, "warn")
+  end
+  for _, note in ipairs(kept) do
+    known[note.id] = known[note.id] or by_id[note.id] and true
   end
 end
 
@@ -188,8 +207,8 @@ function M.load()
   end
   is_loaded = true
   local cwd = vim.fn.getcwd()
-  for _, note in ipairs(stored()) do
-    if path.is_below(note.path, cwd) then
+  for _, note in ipairs(private_file.read_list(PATH, is_note)) do
+    if is_recent(note) and path.is_below(note.path, cwd) then
       by_id[note.id], known[note.id] = note, true
     end
   end
@@ -290,7 +309,6 @@ function M.edit(lines)
       text = vim.trim(text),
       at = os.time(),
     }
-    known[id] = true
     update()
   end)
   if not ok then
