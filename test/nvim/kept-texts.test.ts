@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
@@ -252,4 +253,34 @@ t.test("the draft of a review is deleted after the decision, and other Neovims i
   await nvim.input(":GeminiReject<CR>");
   await waitFor(() => drafts(nvim) === "", "the draft to be deleted");
   t.same(keptTexts(nvim), []);
+});
+
+t.test(
+  "a draft is found by a Neovim with the process id of the ended Neovim, as in a container",
+  async (t) => {
+    const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["c.txt"] });
+    mkdirSync(draftDirectory(nvim), { recursive: true });
+    const draft = [{ filePath: nvim.path("b.txt"), content: "earlier\n" }];
+    writeFileSync(join(draftDirectory(nvim), `${nvim.pid}.json`), JSON.stringify(draft));
+    await hostRuns(nvim);
+    await nvim.says(/Open them with :edit gemini:\/\/kept\/1\/b\.txt$/m);
+    t.match(keptTexts(nvim), [{ text: "earlier\n" }]);
+    await reviewer.open(nvim.path("a.txt"), "two\n");
+    await reviewer.review();
+    await nvim.input("Amine<Esc>");
+    await waitFor(() => drafts(nvim).includes("twomine"), "the draft");
+    await hostRuns(nvim);
+    t.match(drafts(nvim), "twomine", "its own draft stays");
+  },
+);
+
+t.test("a draft that could not be written is written as soon as this is possible", async (t) => {
+  const { reviewer, nvim } = await start(t);
+  writeFileSync(draftDirectory(nvim), ""); // as on a full disk, no draft can be written
+  await reviewer.review();
+  await nvim.input("Amine<Esc>");
+  await nvim.waitFor("package.loaded['gemini-bridge.review.drafts'] ~= nil", "the first attempt");
+  await nvim.lua("vim.wait(1500)");
+  rmSync(draftDirectory(nvim));
+  await waitFor(() => drafts(nvim).includes("twomine"), "the draft");
 });

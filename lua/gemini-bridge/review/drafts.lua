@@ -39,8 +39,9 @@ local function save(edits)
   if not is_following then
     return M.delete()
   end
-  if not vim.deep_equal(drafts, saved) then
-    private_file.write(file_of(vim.fn.getpid()), vim.json.encode(drafts))
+  local is_new = not vim.deep_equal(drafts, saved)
+  -- On a full disk, tries again after the interval.
+  if is_new and not private_file.write(file_of(vim.fn.getpid()), vim.json.encode(drafts)) then
     saved = drafts
   end
   scheduler.after(SAVE_INTERVAL_MS, function()
@@ -67,7 +68,8 @@ end
 function M.take_over()
   local drafts = {}
   for _, pid in ipairs(private_file.numbers(DIRECTORY)) do
-    if vim.uv.kill(pid, 0) ~= 0 then
+    -- In a container, an ended Neovim may have had the process id of this Neovim.
+    if vim.uv.kill(pid, 0) ~= 0 or pid == vim.fn.getpid() and not saved then
       private_file.expire(file_of(pid))
       local found = private_file.read_list(file_of(pid), is_draft)
       -- Several Neovims may read the same drafts at once. Only the process that deletes the file takes the drafts.
