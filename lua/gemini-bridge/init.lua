@@ -24,7 +24,7 @@ function M.setup(opts)
     require("gemini-bridge.notify")(table.concat(problems, "; "), "warn")
   end
   -- Updates only modules that are already loaded. Loading them here would slow down the start of Neovim.
-  for _, name in ipairs({ "context.workspace", "context.snapshot_debounce" }) do
+  for _, name in ipairs({ "context.workspace", "context.snapshot_debounce", "turns.gate" }) do
     local running = package.loaded["gemini-bridge." .. name]
     if running then
       running.refresh()

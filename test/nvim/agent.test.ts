@@ -260,3 +260,15 @@ t.test("a desktop notification is sent while Neovim is not focused", async (t) =
   const hasProgress = await nvim.lua("return vim.fn.has('nvim-0.12') == 1");
   t.equal((await requests()).some(isProgress), hasProgress);
 });
+
+t.test("setup() changes the option gate of a running bridge", async (t) => {
+  const { bridge, nvim } = await start(t);
+  await bridge.client();
+  const edit = async () => (await hook(bridge, "BeforeTool", WRITE)).body;
+  t.notMatch(await edit(), /"ask"/);
+  for (const on of [true, false]) {
+    await nvim.lua("require('gemini-bridge').setup({ gate = ... })", on);
+    await nvim.waitFor(async () => /"ask"/.test(await edit()) === on, `the gate to be ${on}`);
+    t.equal(/gate on/.test(String(await statusline(bridge))), on);
+  }
+});

@@ -33,6 +33,12 @@ function M.is_on(cli)
   return own
 end
 
+--- Sends the setting to the host. Called when the setting or the options have changed.
+function M.refresh()
+  channel.notify("gate", M.get())
+  vim.cmd.redrawstatus({ bang = true })
+end
+
 --- Switches the gate (CLIs ask before each edit) on or off.
 ---@param on boolean
 ---@param cli? string Changes the setting only for this CLI.
@@ -44,8 +50,7 @@ function M.set(on, cli)
     now = { all = on, clis = vim.empty_dict() }
   end
   chosen = now
-  channel.notify("gate", now)
-  vim.cmd.redrawstatus({ bang = true })
+  M.refresh()
 end
 
 --- Returns why a connected CLI does not ask before edits while `:GeminiGate` is on, and how the user can change that.
