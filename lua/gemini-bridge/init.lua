@@ -1,6 +1,15 @@
 --- Defines the public Lua API.
 local M = {}
 
+--- Checks the argument of a public function. Raises an error for an invalid argument.
+---@generic T: table
+---@param name string Name of the function.
+---@param opts? T
+---@return T
+local function checked(name, opts)
+  return require("gemini-bridge.config.arguments")(name, opts)
+end
+
 --- Delay after the start of Neovim, so that other plugins can start first.
 local AUTOSTART_DELAY_MS = 1000
 
@@ -98,19 +107,19 @@ end
 --- Accepts a pending proposal with the current text of its buffer.
 ---@param opts? gemini_bridge.DecisionOptions
 function M.accept(opts)
-  require("gemini-bridge.review.requests").accept(opts or {})
+  require("gemini-bridge.review.requests").accept(checked("accept", opts))
 end
 
 --- Rejects a pending proposal.
 ---@param opts? gemini_bridge.DecisionOptions
 function M.reject(opts)
-  require("gemini-bridge.review.requests").reject(opts or {})
+  require("gemini-bridge.review.requests").reject(checked("reject", opts))
 end
 
 --- Moves the focus to a pending proposal.
 ---@param opts? gemini_bridge.DecisionOptions
 function M.review(opts)
-  require("gemini-bridge.review.requests").review(opts or {})
+  require("gemini-bridge.review.requests").review(checked("review", opts))
 end
 
 --- Returns the pending proposals.
@@ -144,13 +153,13 @@ end
 --- Keeps changes of CLIs. Default: the change at the cursor. Experimental.
 ---@param opts? gemini_bridge.ChangeOptions
 function M.keep(opts)
-  require("gemini-bridge.changes.keep_and_undo").keep(opts or {})
+  require("gemini-bridge.changes.keep_and_undo").keep(checked("keep", opts))
 end
 
 --- Undoes changes of CLIs. Default: the change at the cursor. Experimental.
 ---@param opts? gemini_bridge.ChangeOptions
 function M.undo(opts)
-  require("gemini-bridge.changes.keep_and_undo").undo(opts or {})
+  require("gemini-bridge.changes.keep_and_undo").undo(checked("undo", opts))
 end
 
 --- Returns the proposals and changes of CLIs in the open directories, of the last 24 hours: grouped by turn, newest
@@ -165,19 +174,19 @@ end
 ---@param list "changes"|"history"|"prompts"
 ---@param opts? gemini_bridge.PickOptions
 function M.pick(list, opts)
-  require("gemini-bridge.pick.pickers").pick(list, opts)
+  require("gemini-bridge.pick.pickers").pick(list, checked("pick", opts))
 end
 
 --- Toggles the CLI's terminal: opens a closed terminal, focuses an open one, and hides a focused one.
 ---@param opts? gemini_bridge.TerminalOptions
 function M.terminal(opts)
-  require("gemini-bridge.terminal.open").toggle(opts)
+  require("gemini-bridge.terminal.open").toggle(checked("terminal", opts))
 end
 
 --- Types a prompt into the CLI's terminal.
 ---@param opts? gemini_bridge.SendOptions
 function M.send(opts)
-  require("gemini-bridge.prompt.outbox").send(opts or {})
+  require("gemini-bridge.prompt.outbox").send(checked("send", opts))
 end
 
 --- Returns a short text for status lines. Empty if the bridge is stopped.

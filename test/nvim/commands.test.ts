@@ -130,3 +130,25 @@ t.test("mappings of commands that take an argument work without one", async (t) 
   await nvim.input("<Plug>(GeminiExtension)");
   await says(nvim, /Usage: :GeminiExtension install\|remove \[cli\]$/);
 });
+
+t.test("public functions refuse invalid arguments, and name the caller's line", async (t) => {
+  const nvim = await startNvim(t);
+  for (const [call, said] of [
+    ["accept({ path = 1 })", "accept() expects a string as path, not 1"],
+    ["review(1)", "review() takes a table, not 1"],
+    ["keep({ lines = { 5 } })", "keep() expects two line numbers as lines, not { 5 }"],
+    ["undo({ all = 'yes' })", 'undo() expects a boolean as all, not "yes"'],
+    [
+      "send({ source = 'foo' })",
+      'send() expects "here", "diagnostics", "quickfix", "output", "notes", "nothing" as source, not "foo"',
+    ],
+    ["send({ files = 'a.txt' })", 'send() expects a list of strings as files, not "a.txt"'],
+    ["terminal({ args = { 1 } })", "terminal() expects a list of strings as args, not { 1 }"],
+    ["pick('changes', { picker = false })", "pick() expects a string as picker, not false"],
+  ]) {
+    const run = `return { pcall(loadstring([[require('gemini-bridge').${call}; return 1]], '@caller.lua')) }`;
+    t.same(await nvim.lua(run), [false, `caller.lua:1: gemini-bridge: ${said}`]);
+  }
+  await nvim.lua("require('gemini-bridge').accept()");
+  await says(nvim, /No pending proposals/);
+});

@@ -142,7 +142,7 @@ end
 ---@param name "changes"|"history"|"prompts"
 ---@param opts? gemini_bridge.PickOptions
 function M.pick(name, opts)
-  local list, picker = lists[name], opts and opts.picker or "auto"
+  local list, picker = lists[name], opts.picker or "auto"
   if not list then
     return notify(("Unknown list '%s'. Known: changes, history, prompts."):format(name), "error")
   elseif picker ~= "auto" and not SHOW[picker] then

@@ -171,10 +171,10 @@ end
 
 --- Toggles a terminal: creates the terminal if it does not exist, hides it if it has the focus, otherwise shows and
 --- focuses it. Waits while Neovim does not allow changes of windows, as in the command-line window.
----@param opts? gemini_bridge.TerminalOptions
+---@param opts gemini_bridge.TerminalOptions
 function M.toggle(opts)
   scheduler.now(function()
-    toggle(opts or {})
+    toggle(opts)
   end)
 end
 
