@@ -33,6 +33,9 @@ t.test("options of setup() are checked", async (t) => {
   await t.test("an unknown CLI in the option gate is reported", async (t) => {
     t.same(await problems("{ gate = { claud = true, gemini = true } }"), ["option gate: unknown CLI claud"]);
     t.same(await problems('{ gate = { own = true }, clis = { own = { like = "gemini" } } }'), []);
+    t.same(await problems("{ clis = { claud = false, qwen = false } }"), [
+      "option clis.claud is not a known CLI",
+    ]);
   });
 
   await t.test("an invalid value is reported with the option's name and the expected value", async (t) => {

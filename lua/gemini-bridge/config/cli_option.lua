@@ -86,7 +86,7 @@ local FIELDS = {
 ---@return string?
 local function problem(name, cli)
   if cli == false then
-    return
+    return not M.find(name) and "is not a known CLI" or nil
   elseif type(cli) ~= "table" then
     return "must be a table, or false"
   elseif not name:find("^[%w_-]+$") then
