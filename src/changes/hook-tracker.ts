@@ -345,6 +345,7 @@ export function createTracker(options: TrackerOptions): Tracker {
       const agent = agents.handle(event);
       switch (event.kind) {
         case "turn_started":
+          if (event.isOwn) break; // what follows belongs to the last prompt of the user
           return enqueue(async () => {
             // The user may have sent this prompt during the turn. Then commands and edits are still running.
             if (turns.isRunning(agent, event.turn)) options.report(agent);

@@ -42,13 +42,15 @@ type EventDetails =
   /**
    * The user has sent a prompt. The CLI waits for the hook, and adds the hook's answer to the prompt. The answer must
    * contain the hook's name (`hook`). `turn`: id of the turn, if the CLI sends one. A prompt that the user has sent
-   * during a turn has the id of this turn.
+   * during a turn has the id of this turn. `isOwn`: true if the CLI itself has sent the prompt, because a task in the
+   * background has ended. Such a prompt belongs to the running turn, if there is one.
    */
   | {
       kind: "turn_started";
       prompt: string;
       hook: "BeforeAgent" | "UserPromptSubmit";
       turn?: string | undefined;
+      isOwn?: boolean;
     }
   /**
    * A tool is about to run, and the CLI waits for the hook. `canAsk`: whether the hook can make the CLI open a proposal
@@ -149,7 +151,7 @@ const HookInput = z.discriminatedUnion("hook_event_name", [
   hook("PostToolUse", Outcome),
   hook("PostToolUseFailure", Use),
   hook("PermissionRequest", Use),
-  hook("Stop", {}),
+  hook("Stop", { background_tasks: z.array(z.object({ type: Name, status: Name })).catch([]) }),
   hook("StopFailure", {}),
 ]);
 type HookInput = z.infer<typeof HookInput>;
@@ -177,15 +179,18 @@ function meaningOf(hook: HookInput, canAsk: boolean): EventDetails | undefined {
       return { kind: "session_started" };
     case "BeforeAgent":
       return { kind: "turn_started", prompt: hook.prompt, hook: hook.hook_event_name };
-    case "UserPromptSubmit":
+    case "UserPromptSubmit": {
+      const summary = TASK_ENDED.exec(hook.prompt)?.[1];
       // Ignores an empty prompt: Qwen Code also runs this hook when it sends results of tools to the model.
       if (hook.prompt.trim() === "") return undefined;
       return {
         kind: "turn_started",
-        prompt: TASK_ENDED.exec(hook.prompt)?.[1] ?? hook.submitted_prompt ?? hook.prompt,
+        prompt: summary ?? hook.submitted_prompt ?? hook.prompt,
         hook: hook.hook_event_name,
         turn: hook.prompt_id,
+        isOwn: summary !== undefined,
       };
+    }
     case "BeforeTool":
     case "PreToolUse":
       return {
@@ -203,8 +208,12 @@ function meaningOf(hook: HookInput, canAsk: boolean): EventDetails | undefined {
       return { kind: "permission_asked", tool: toolOf(hook) };
     case "Notification":
       return noticeOf(hook);
-    case "AfterAgent":
     case "Stop":
+      // Subagents go on in the background. The CLI sends a prompt of its own when they have ended.
+      if (hook.background_tasks.some(({ type, status }) => type === "subagent" && status === "running"))
+        return undefined;
+      return { kind: "turn_ended" };
+    case "AfterAgent":
     case "StopFailure":
       return { kind: "turn_ended" };
     case "SessionEnd":

@@ -50,7 +50,7 @@ export interface Turns {
 interface Turn {
   readonly agent: Agent;
   /** Id of the turn, if the CLI sends one. */
-  readonly id?: string | undefined;
+  id: string | undefined;
   activity: "working" | "waiting";
   /** Number of hook events since the start of the turn. */
   events: number;
@@ -106,8 +106,11 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
         case "session_started":
           return;
         case "turn_started":
-          // Continues the turn if the user has sent this prompt during the turn.
-          if (event.turn !== undefined && event.turn === running?.id) return;
+          // Continues the turn if this prompt was sent during the turn.
+          if (running && (event.isOwn || (event.turn !== undefined && event.turn === running.id))) {
+            running.id = event.turn;
+            return;
+          }
           decidedFirst.delete(keyOf(agent));
           return begin(agent, event.prompt, event.turn);
         case "tool_starting":

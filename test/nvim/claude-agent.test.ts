@@ -54,6 +54,8 @@ t.test("hooks of Claude Code report turns and changes, and the gate makes Claude
   await activity("waiting");
   await hook(bridge, "PostToolUseFailure", { ...shell, error: "Exit code 1" });
   await activity("working");
+  await hook(bridge, "Stop", { background_tasks: [{ id: "1", type: "subagent", status: "running" }] });
+  await activity("working");
   await hook(bridge, "StopFailure", { error: "rate_limit" });
   await activity("idle");
 

@@ -95,12 +95,12 @@ t.test("a question that the CLI asks becomes an event", async (t) => {
 
 t.test("Qwen Code's hooks become events", async (t) => {
   const qwen = (name: string, fields: object = {}) => meaning(name, fields, "qwen");
-  t.same(qwen("UserPromptSubmit", { prompt: "go, and more", submitted_prompt: "go" }), {
+  t.match(qwen("UserPromptSubmit", { prompt: "go, and more", submitted_prompt: "go" }), {
     kind: "turn_started",
     prompt: "go",
     hook: "UserPromptSubmit",
   });
-  t.same(qwen("UserPromptSubmit", { prompt: "go" }), {
+  t.match(qwen("UserPromptSubmit", { prompt: "go" }), {
     kind: "turn_started",
     prompt: "go",
     hook: "UserPromptSubmit",
@@ -184,12 +184,18 @@ t.test("input that is not a known hook event is refused", async (t) => {
   );
 });
 
-t.test(
-  "a prompt of Claude Code has the id of its turn, and the end of a background task is named",
-  async (t) => {
-    const prompted = (prompt: string) => meaning("UserPromptSubmit", { prompt, prompt_id: "1" }, "claude");
-    t.match(prompted("go"), { kind: "turn_started", prompt: "go", turn: "1" });
-    const notice = '<task-notification>\n<summary>Agent "sub" finished</summary>\n</task-notification>';
-    t.match(prompted(notice), { kind: "turn_started", prompt: 'Agent "sub" finished' });
-  },
-);
+t.test("Claude Code's hooks tell which prompts and which ends belong to the running turn", async (t) => {
+  const claude = (name: string, fields: object = {}) => meaning(name, fields, "claude");
+  const prompted = (prompt: string) => claude("UserPromptSubmit", { prompt, prompt_id: "1" });
+  t.match(prompted("go"), { kind: "turn_started", prompt: "go", turn: "1", isOwn: false });
+  const notice = '<task-notification>\n<summary>Agent "sub" finished</summary>\n</task-notification>';
+  t.match(prompted(notice), { kind: "turn_started", prompt: 'Agent "sub" finished', isOwn: true });
+  const stop = (...background_tasks: object[]) => claude("Stop", { background_tasks });
+  t.equal(stop({ id: "1", type: "subagent", status: "running" }), undefined, "a subagent goes on");
+  for (const tasks of [
+    [],
+    [{ type: "subagent", status: "completed" }],
+    [{ type: "shell", status: "running" }],
+  ])
+    t.same(stop(...tasks), { kind: "turn_ended" });
+});

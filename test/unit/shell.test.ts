@@ -78,11 +78,14 @@ t.test("a prompt that the user sends during a command does not end the command",
   host.write("early.txt", "x\n");
   await prompt("second", "1");
   host.write("late.txt", "x\n");
+  await host.tell({ kind: "turn_started", prompt: "a task has ended", turn: "2", isOwn: true });
+  host.write("later.txt", "x\n");
   await host.tell({ kind: "tool_ended", tool, failed: false });
-  for (const name of ["early.txt", "late.txt"]) t.match(host.change(name), { status: "added" }, name);
+  for (const name of ["early.txt", "late.txt", "later.txt"])
+    t.match(host.change(name), { status: "added", prompt: "second" }, name);
 
   await host.tell({ kind: "tool_starting", tool });
-  await prompt("third", "2");
+  await prompt("third", "3");
   host.write("other.txt", "x\n");
   await host.tell({ kind: "tool_ended", tool, failed: false });
   t.equal(host.change("other.txt"), undefined, "the next turn has ended the command");

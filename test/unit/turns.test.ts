@@ -107,11 +107,18 @@ t.test("a question is ignored if its hook arrives after the user's decision", as
 
 t.test("a prompt that the user sends during a turn starts no turn", async (t) => {
   const { turns, kinds } = start();
-  const prompt = (turn: string) => turns.handle({ ...event("turn_started"), turn } as AgentEvent);
+  const prompt = (turn: string, isOwn = false) =>
+    turns.handle({ ...event("turn_started"), turn, isOwn } as AgentEvent);
   prompt("1");
   prompt("1");
   t.same(kinds(), ["started"]);
   prompt("2");
+  t.same(kinds(), ["ended", "started"]);
+  prompt("3", true);
+  prompt("3");
+  t.same(kinds(), [], "the CLI itself has sent the first prompt");
+  turns.handle(event("turn_ended"));
+  prompt("4", true);
   t.same(kinds(), ["ended", "started"]);
 });
 
