@@ -37,6 +37,7 @@ interface Tools {
 }
 
 interface Waiting {
+  readonly filePath: string;
   /** Name of the review. */
   readonly name: string;
   /** Hash of the file's text when the review opened, see {@link hashOfPlain}. */
@@ -46,6 +47,8 @@ interface Waiting {
 
 /** Maximum length of a review's name (UTF-16 units). The name contains the path of the file. */
 const MAX_TAB_NAME_LENGTH = 1_024;
+
+const CLOSED = "the CLI has closed the review";
 
 const SEVERITIES = ["Error", "Warning", "Info", "Hint"];
 
@@ -86,7 +89,7 @@ export function registerTools(server: McpServer, options: ToolsOptions): Tools {
   ) {
     const earlier = requestsOf(name);
     const outcome = new Promise<CallToolResult>((answer) => {
-      waiting.set(request, { name, original: originalOf(filePath), answer });
+      waiting.set(request, { filePath, name, original: originalOf(filePath), answer });
     });
     /** Removes this call from `waiting`. @returns false if a later call with the same name has replaced this call */
     const withdraw = () => waiting.delete(request) && requestsOf(name).length === 0;
@@ -138,7 +141,12 @@ export function registerTools(server: McpServer, options: ToolsOptions): Tools {
     { description: "Closes all diffs of this client.", inputSchema: {} },
     async () => {
       const count = await reviews.dismissAll();
-      for (const [request, { name }] of [...waiting]) settle(request, rejected(name));
+      // The CLI also calls this when a subagent has ended, while another subagent still waits for a decision. After an
+      // error, the CLI goes on asking in its terminal. A rejection would count as the user's.
+      for (const [request, { filePath }] of [...waiting]) {
+        settle(request, { ...result(CLOSED), isError: true });
+        refused(filePath, CLOSED);
+      }
       return result(`CLOSED_${count}_DIFF_TABS`);
     },
   );
