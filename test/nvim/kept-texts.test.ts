@@ -211,7 +211,7 @@ t.test("edits of a kept text are not lost when Neovim is killed", async (t) => {
   t.match(keptTexts(nvim), [{ text: "twomine, too\n" }]);
 });
 
-t.test("a text is kept in a buffer if it cannot be saved", async (t) => {
+t.test("an unsaved text is kept in a buffer, and saved at Neovim's end if possible", async (t) => {
   const ended = await start(t, { init: "vim.fn.mkdir(vim.fn.stdpath('state'), 'p')" });
   const { reviewer, nvim } = ended;
   await reviewer.review();
@@ -220,6 +220,9 @@ t.test("a text is kept in a buffer if it cannot be saved", async (t) => {
   await nvim.input(`${await endReview(ended)}<CR>`);
   t.same(await nvim.lua(`return ${lines}`), ["twomine"]);
   chmodSync(join(nvim.dirs.state, "nvim"), 0o700);
+  nvim.nvim.notify("nvim_command", ["qall"]);
+  await nvim.exited;
+  t.match(keptTexts(nvim), [{ path: nvim.path("a.txt"), text: "twomine\n" }]);
 });
 
 for (const end of ["SIGKILL", ":noautocmd qall!", ":set eventignore=all | qall!"])

@@ -26,6 +26,7 @@ local PREFIX = "gemini://kept/"
 ---@field id integer Number that is a part of the buffer name and the file name.
 ---@field path string Absolute path of the file that the proposal was for.
 ---@field text string
+---@field is_unsaved? boolean True if the last write has failed, for example because the disk was full.
 ---@field deleted? boolean True if the user has deleted the buffer. `restore` leaves out such texts.
 
 --- Texts that this Neovim has saved or loaded, by id. Kept in memory, because writing a file may fail.
@@ -42,7 +43,7 @@ end
 ---@param kept gemini_bridge.KeptText
 local function save(kept)
   local saved = { path = kept.path, text = kept.text, deleted = kept.deleted }
-  private_file.write(file_of(kept.id), vim.json.encode(saved))
+  kept.is_unsaved = private_file.write(file_of(kept.id), vim.json.encode(saved)) ~= nil
 end
 
 --- Reads a saved text. Deletes the file if it is older than a week.
@@ -71,12 +72,12 @@ local function all()
   return texts
 end
 
---- Saves a text again if the user has edited its buffer.
+--- Saves a text again if the user has edited its buffer, or if the text could not be saved before.
 ---@param kept gemini_bridge.KeptText
 ---@param buf integer
 local function save_edits(kept, buf)
   local now = vim.api.nvim_buf_is_loaded(buf) and text.read(buf) or kept.text
-  if now ~= kept.text then
+  if now ~= kept.text or kept.is_unsaved then
     kept.text = now
     save(kept)
   end
