@@ -134,9 +134,12 @@ t.test("the history page lists proposals and changes by turn, and undoes them", 
   t.equal(read("c.txt"), "c\n");
   await nvim.input("gg<CR>");
   await nvim.waitFor(async () => (await tree(nvim))[0] === "▸ no c", "the turn to close");
+  await nvim.lua("shown = vim.fn.winbufnr(2)");
+  t.not(await nvim.lua("return #require('gemini-bridge.changes.signs').list(shown)"), 0);
   await nvim.input("q");
   await page.is(t, "*c.txt:1");
   t.equal(await nvim.lua("return #vim.fn.getcompletion('*://*', 'buffer')"), 0, "nothing is left");
+  t.same(await nvim.lua("return require('gemini-bridge.changes.signs').list(shown)"), [], "nor in memory");
   t.notMatch(await nvim.messages(), /E\d+:|This error probably comes from/);
 });
 

@@ -18,6 +18,13 @@ local placed = {} ---@type table<integer, table<integer, gemini_bridge.ChangeHun
 --- extmark with the same id.
 local last_mark = 0
 
+vim.api.nvim_create_autocmd("BufWipeout", {
+  group = vim.api.nvim_create_augroup("gemini-bridge.changes.signs", {}),
+  callback = function(args)
+    placed[args.buf] = nil
+  end,
+})
+
 --- Default links of the highlight groups.
 local GROUPS = { Add = "Added", Change = "Changed", Delete = "Removed", Conflict = "WarningMsg" }
 
