@@ -103,7 +103,8 @@ function nothing(): Pick<Turn, "files" | "gaps"> {
   return { files: new Set(), gaps: new Set() };
 }
 
+/** Returns a prompt as one printable line. Some functions of Neovim fail for a NUL character. */
 function shorten(prompt: string): string {
-  const line = prompt.trim().replace(/\s+/g, " ");
+  const line = prompt.replace(/[\s\p{Cc}]+/gu, " ").trim();
   return line.length > MAX_PROMPT_LENGTH ? `${line.slice(0, MAX_PROMPT_LENGTH - 1)}…` : line;
 }

@@ -27,7 +27,7 @@ t.test("a write of an agent is listed as a change, and undo restores the earlier
     "zero.bin": Buffer.from([0, 255, 10, 0, 13, 10, 10]),
     "long.txt": Buffer.from(`${"a line of some length\n".repeat(100_000)}`),
   };
-  await host.tell({ kind: "turn_started", prompt: "  do\n it " });
+  await host.tell({ kind: "turn_started", prompt: "  do\n\0 it " });
   for (const [name, bytes] of Object.entries(originals)) {
     host.write(name, bytes);
     chmodSync(host.path(name), 0o751);
