@@ -26,11 +26,15 @@ export interface AgentClients {
    * connection.
    */
   connected(client: Client): Promise<void>;
+  /** Returns whether the client of this interrupted session has opened a later session. */
+  isReplaced(sessionId: string): boolean;
   forget(client: Pick<Client, "id">): void;
 }
 
 interface AgentClientsOptions {
   clients: Pick<ClientList, "connected">;
+  /** Ids of sessions whose clients send nothing any more. Such a client may have opened another session. */
+  interrupted: ReadonlySet<string>;
   /** Agents that sent hook events before a crash of the host process. */
   earlier: readonly HeardAgent[];
   /** Called after the first hook event of any agent, and after the first hook event of each session's client. */
@@ -43,6 +47,7 @@ export function createAgentClients(options: AgentClientsOptions): AgentClients {
   const { clients } = options;
   /** Session id of each agent's client. The key consists of the agent's CLI profile and process id. */
   const found = new Map<string, string>();
+  const replaced = new Set<string>();
   let hasHeard = options.earlier.length > 0;
   const heard = new Map<string, HeardAgent>(options.earlier.map((agent) => [keyOf(agent), agent]));
 
@@ -51,14 +56,16 @@ export function createAgentClients(options: AgentClientsOptions): AgentClients {
     if (pid === undefined || candidates.length === 0) return undefined;
     const own = new Set(candidates.flatMap(({ ports }) => ports?.own ?? []));
     const connections = await platform.connections([pid], [...own]);
-    return candidates.find(({ ports }) => connections.some(({ own }) => own === ports?.client))?.id;
+    return candidates.findLast(({ ports }) => connections.some(({ own }) => own === ports?.client))?.id;
   }
 
   async function find(agent: HeardAgent): Promise<string | undefined> {
     const known = found.get(keyOf(agent));
-    if (clients.connected().some(({ id }) => id === known)) return known;
+    if (!options.interrupted.has(known ?? "") && clients.connected().some(({ id }) => id === known))
+      return known;
     const id = await search(agent);
     if (id === undefined) return undefined;
+    if (known !== undefined && known !== id) replaced.add(known);
     found.set(keyOf(agent), id);
     if (heard.has(keyOf(agent))) options.found();
     return id;
@@ -88,7 +95,9 @@ export function createAgentClients(options: AgentClientsOptions): AgentClients {
     async connected({ info }) {
       for (const agent of heard.values()) if (agent.cli === info.credential) await find(agent);
     },
+    isReplaced: (sessionId) => replaced.has(sessionId),
     forget({ id }) {
+      replaced.delete(id);
       for (const [key, known] of found) if (known === id) found.delete(key);
     },
   };

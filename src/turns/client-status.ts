@@ -59,7 +59,7 @@ interface ClientStatusOptions {
 export function createClientStatus({ bridge, clients, profiles, ...options }: ClientStatusOptions) {
   const interrupted = new Set(options.interrupted);
   const labelOf = (cli: string) => profiles.find(({ name }) => name === cli)?.label ?? cli;
-  const report = () => options.report({ clients: clients.connected().map(describe), hooks: agents.hasHeard });
+  const report = () => options.report({ clients: listed(), hooks: agents.hasHeard });
   const terminals = createTerminals({
     clients,
     found: report,
@@ -82,6 +82,7 @@ export function createClientStatus({ bridge, clients, profiles, ...options }: Cl
   });
   const agents = createAgentClients({
     clients,
+    interrupted,
     earlier: options.heard,
     found: report,
     remember: options.remember,
@@ -139,6 +140,19 @@ export function createClientStatus({ bridge, clients, profiles, ...options }: Cl
     hooks: agents.hasHooks(id),
     terminal: terminals.nameOf(id),
   });
+
+  /**
+   * Lists the connected clients. Leaves out the interrupted sessions of CLIs that have reconnected. Such a session is
+   * not ended, because the CLI would then show "Disconnected" again.
+   */
+  function listed() {
+    const all = clients.connected().map(describe);
+    return all.filter(({ id, cli, interrupted, terminal }, index) => {
+      const isSame = (later: (typeof all)[number]) => later.cli === cli && later.terminal === terminal;
+      const hasLater = terminal !== undefined && all.slice(index + 1).some(isSame);
+      return !interrupted || !(hasLater || agents.isReplaced(id));
+    });
+  }
 
   return {
     terminals,

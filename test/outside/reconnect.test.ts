@@ -2,15 +2,18 @@
 import { setTimeout } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { RunningBridge } from "../support/bridge.ts";
+import { linkExtension } from "../support/extension.ts";
 import { geminiIn, startWithGemini } from "../support/gemini.ts";
+import { call } from "../support/model.ts";
 
 /** Lua expression for the connected clients whose CLI does not show "Disconnected". */
 const CLIENTS = `vim.tbl_filter(function(client)
   return not client.interrupted
 end, require('gemini-bridge').status().clients)`;
 
-async function start(t: Test, init = "") {
-  const { nvim } = await startWithGemini(t, { init });
+async function start(t: Test, { init = "", hasHooks = false } = {}) {
+  const { nvim, model } = await startWithGemini(t, { init });
+  if (hasHooks) linkExtension(nvim.dirs.home);
   await nvim.input(":Gemini<CR>");
   const gemini = await geminiIn(nvim);
   await gemini.waitForScreen(/Type your message/, 20_000);
@@ -21,7 +24,7 @@ async function start(t: Test, init = "") {
     "the CLI to say so",
     15_000,
   );
-  return { bridge: new RunningBridge(t, nvim), nvim, gemini };
+  return { bridge: new RunningBridge(t, nvim), nvim, gemini, model };
 }
 
 t.test("a CLI in Neovim's terminal is reconnected after crashes and restarts of the bridge", async (t) => {
@@ -30,7 +33,27 @@ t.test("a CLI in Neovim's terminal is reconnected after crashes and restarts of 
     await bridge.replaceHost(end);
     await nvim.waitFor(`#${CLIENTS} == 1`, "a new session", 40_000);
     t.match(await gemini.slash("/ide status"), /Connected to Neovim/);
+    t.equal((await bridge.status()).clients.length, 1, "the CLI is listed once");
   }
+  t.equal(await nvim.lua("return require('gemini-bridge').statusline()"), "Gemini: connected");
+});
+
+t.test("a CLI with hooks is gated and followed in its new session", async (t) => {
+  const { bridge, nvim, gemini, model } = await start(t, { hasHooks: true });
+  const client = "(require('gemini-bridge').status().clients[1] or {})";
+  await nvim.waitFor(`${client}.hooks`, "the first hook", 15_000);
+  await bridge.replaceHost();
+  await nvim.waitFor(`#${CLIENTS} == 1`, "a new session", 40_000);
+  await nvim.waitFor(`${client}.hooks and not ${client}.interrupted`, "the hooks of the new session");
+  await nvim.command("GeminiGate on");
+  await nvim.says(/The gate is on: .* asks before each edit\./);
+
+  model.say([call("write_file", { file_path: nvim.path("new.txt"), content: "new\n" })]);
+  await gemini.type("Write it.");
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review", 20_000);
+  await nvim.waitFor(`${client}.activity == 'waiting'`, "the activity");
+  await nvim.command("GeminiReject");
+  await nvim.waitFor(`${client}.activity == 'idle'`, "the end of the turn");
 });
 
 t.test("/ide enable is not typed while the CLI's prompt contains text", async (t) => {
@@ -51,10 +74,9 @@ t.test("/ide enable is not typed while the CLI's prompt contains text", async (t
 });
 
 t.test("with terminal.reconnect = false, a message tells the user how to reconnect a CLI", async (t) => {
-  const { bridge, nvim, gemini } = await start(
-    t,
-    "require('gemini-bridge').setup({ terminal = { reconnect = false } })",
-  );
+  const { bridge, nvim, gemini } = await start(t, {
+    init: "require('gemini-bridge').setup({ terminal = { reconnect = false } })",
+  });
   await bridge.replaceHost();
   await nvim.says(/To reconnect a CLI that shows/, 15_000);
   // A late failure to find the old host would end the next connection, so this waits until the CLI has found the new
