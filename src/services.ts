@@ -125,6 +125,7 @@ export function createServices(options: ServicesOptions): Services {
     gone: activity.over,
     userFiles,
     boot,
+    reviewed: memory.diffs.map(({ filePath }) => filePath),
     log,
   });
   const reviews = createReviews({

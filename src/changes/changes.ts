@@ -84,10 +84,13 @@ interface ChangesOptions {
   gone(agent: Agent): void;
   userFiles: UserFiles;
   boot: Pick<Boot, "stateDirectory" | "instance" | "exclude" | "absence" | "notes" | "workspace">;
+  /** Paths of the reviews that were open when the earlier host process ended, as the CLIs spell them. */
+  reviewed: readonly string[];
   log: Log;
 }
 
-export function createChanges({ bridge, terminalOf, gone, userFiles, boot, log }: ChangesOptions): Changes {
+export function createChanges({ bridge, userFiles, boot, log, ...options }: ChangesOptions): Changes {
+  const { terminalOf, gone, reviewed } = options;
   const { stateDirectory, instance, exclude, absence, workspace } = boot;
   const { directories } = workspace;
   const memory = createChangeMemory({ directory: stateDirectory, instance, exclude, log });
@@ -122,6 +125,7 @@ export function createChanges({ bridge, terminalOf, gone, userFiles, boot, log }
     memory: memory.commands,
     stateDirectory,
     directories,
+    reviewed,
     commandEnded: () => staging.commandEnded(),
     enqueue,
     openPlaces,

@@ -67,6 +67,8 @@ interface TrackerOptions {
   directories: readonly string[];
   /** Returns the files and directories that are open in Neovim; undefined if Neovim does not answer. */
   openPlaces(): Promise<OpenPlaces | undefined>;
+  /** Paths of the reviews that were open when the earlier host process ended, as the CLIs spell them. */
+  reviewed: readonly string[];
   /** Called when a command has ended and its changes are known. */
   commandEnded(): void;
   /** Runs functions one after the other. */
@@ -104,6 +106,8 @@ export function createTracker(options: TrackerOptions): Tracker {
   const places = new Map<string, string>();
   /** Edits for which the CLI asked the user before the tool started, as Qwen Code does. By agent and path. */
   const asked = new Set<string>();
+  /** Files for which a CLI asked the user before a restart of the host process. */
+  const askedEarlier = new Set(options.reviewed);
   /** Edits that began before a restart of the host process, by agent and path. The report of their end may be lost. */
   const inherited = new Set<string>();
   /** Commands whose turn ended before the end of the command was reported. The report may still come. */
@@ -199,7 +203,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   /** Handles the start of a tool. Reads files at once, but handles the result only after earlier events. */
   async function toolStarts(agent: Agent, tool: Tool, begun: AbortSignal): Promise<void> {
     if (tool.kind === "edit") {
-      const isAsked = asked.delete(keyOf(agent, tool.filePath));
+      const isAsked = asked.delete(keyOf(agent, tool.filePath)) || askedEarlier.delete(tool.filePath);
       const seen = readBeforeEdit(agent, tool.filePath, begun);
       void enqueue(async () => editStarts(agent, await seen, isAsked));
       await seen;
@@ -322,6 +326,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     files.abandon(agent);
     forget(places, agent);
     forget(asked, agent);
+    askedEarlier.clear();
     forget(inherited, agent);
     if (!agents.areAtWork) commands.forget();
     options.report(agent);

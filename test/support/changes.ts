@@ -34,6 +34,7 @@ export class ChangesHost {
    * @param instance id of the Neovim process
    * @param directories open directories of Neovim
    * @param notes number of notes that Neovim has loaded
+   * @param reviewed paths of the reviews that were open when the earlier host ended
    */
   constructor(
     t: Scope,
@@ -43,6 +44,7 @@ export class ChangesHost {
     instance = "1",
     directories = [directory],
     notes = 0,
+    reviewed: readonly string[] = [],
   ) {
     this.directory = directory;
     this.directories = directories;
@@ -74,6 +76,7 @@ export class ChangesHost {
       gone: () => {},
       userFiles,
       boot,
+      reviewed,
       log,
     });
     this.history = this.changes.history;

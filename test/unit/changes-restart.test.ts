@@ -2,6 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import t, { type Test } from "tap";
 import type { Boot } from "../../src/contract/neovim.ts";
+import { hashOfPlain } from "../../src/system/disk-text.ts";
 import { ChangesHost } from "../support/changes.ts";
 import { SETUP, sh } from "../support/shell.ts";
 import { waitFor } from "../support/wait.ts";
@@ -86,3 +87,24 @@ t.test("a cancelled command, whose end is reported twice, does not make the list
   t.strictSame(host.messages(), []);
   await t.resolves(waitFor(() => host.kept().length === 0, "the snapshot to be removed"));
 });
+
+t.test(
+  "a text that the user accepts after a restart, before the tool starts, is not listed as a change",
+  async (t) => {
+    const first = new ChangesHost(t);
+    first.write("a.txt", "one\n");
+    await first.tell({ kind: "permission_asked", tool: first.editOf("a.txt") });
+    await first.changes.close();
+    const host = new ChangesHost(t, first.directory, [], undefined, "1", undefined, 0, [first.path("a.txt")]);
+    const write = async (text: string) => {
+      host.changes.agreed(host.path("a.txt"), [hashOfPlain(text)]);
+      await host.starts("a.txt");
+      host.write("a.txt", text);
+      await host.ended("a.txt");
+    };
+    await write("two\n");
+    t.equal(host.change("a.txt"), undefined);
+    await write("three\n");
+    t.match(host.change("a.txt"), { added: 1 }, "only for the edit that was asked for");
+  },
+);
