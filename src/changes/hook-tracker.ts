@@ -127,15 +127,6 @@ export function createTracker(options: TrackerOptions): Tracker {
     for (const key of known.keys()) if (key.startsWith(`${session} `)) known.delete(key);
   }
 
-  /**
-   * Records that the CLI asks the user before an edit. Ignores questions that come during the edit, such as those of
-   * Gemini CLI.
-   */
-  function asks(agent: Agent, filePath: string): void {
-    const key = keyOf(agent, filePath);
-    if (!places.has(key)) asked.add(key);
-  }
-
   /** Reads the file at once, even if earlier events are still waiting to be handled. */
   async function readBeforeEdit(agent: Agent, filePath: string, begun: AbortSignal): Promise<SeenBefore> {
     const path = await realPath(filePath);
@@ -365,8 +356,11 @@ export function createTracker(options: TrackerOptions): Tracker {
         case "turn_ended":
         case "session_ended":
           return enqueue(() => turnEnds(agent, false));
-        case "permission_asked":
-          if (event.tool.kind === "edit") asks(agent, event.tool.filePath);
+        case "permission_asked": {
+          const key = event.tool.kind === "edit" ? keyOf(agent, event.tool.filePath) : undefined;
+          // Ignores questions that come during the edit, such as those of Gemini CLI.
+          if (key !== undefined && !places.has(key)) asked.add(key);
+        }
       }
       return enqueue(() => {}); // resolves after the earlier events
     },
