@@ -110,26 +110,21 @@ const Use = {
   tool_name: z.string().min(1).max(MAX_PATH_LENGTH),
   tool_input: z.object({ file_path: Name, notebook_path: Name, command: Text }),
 };
+const Outcome = { ...Use, tool_response: z.unknown().optional() };
 
 /**
  * Result of an edit. `filePath` is the path that the CLI has really written: links are resolved, and the CLI may have
  * corrected the path.
  */
 const Edited = z.object({
-  filePath: z.string().startsWith("/").max(MAX_PATH_LENGTH),
-  originalContent: z.string().nullish().catch(undefined),
-  newContent: Text,
-  isNewFile: z.boolean().optional().catch(undefined),
+  returnDisplay: z.object({
+    filePath: z.string().startsWith("/").max(MAX_PATH_LENGTH),
+    originalContent: z.string().nullish().catch(undefined),
+    newContent: Text,
+    isNewFile: z.boolean().optional().catch(undefined),
+  }),
 });
-
-/** The use of a tool and its result. `returnDisplay` is a text, or another object, for tools that do not edit. */
-const Outcome = {
-  ...Use,
-  tool_response: z
-    .object({ error: z.unknown().optional(), returnDisplay: Edited.optional().catch(undefined) })
-    .optional()
-    .catch(undefined),
-};
+const Failed = z.object({ error: z.unknown().refine((error) => error != null) });
 
 const hook = <N extends string, S extends z.core.$ZodLooseShape>(name: N, shape: S) =>
   z.object({ hook_event_name: z.literal(name), ...Base, ...shape });
@@ -199,7 +194,7 @@ function meaningOf(hook: HookInput, canAsk: boolean): EventDetails | undefined {
         canAsk: canAsk || hook.hook_event_name === "BeforeTool",
       };
     case "AfterTool":
-      return endOf(hook, hook.tool_response?.error != null);
+      return endOf(hook, Failed.safeParse(hook.tool_response).success);
     case "PostToolUse":
       return endOf(hook, false);
     case "PostToolUseFailure":
@@ -232,16 +227,17 @@ function noticeOf(hook: Extract<HookInput, { hook_event_name: "Notification" }>)
   return { kind: "permission_asked", tool: { kind: "other", name } };
 }
 
-function endOf(
-  hook: Extract<HookInput, { hook_event_name: "AfterTool" | "PostToolUse" }>,
-  failed: boolean,
-): EventDetails {
-  const shown = hook.tool_response?.returnDisplay;
+function endOf(hook: ToolUse & { tool_response?: unknown }, failed: boolean): EventDetails {
+  const shown = Edited.safeParse(hook.tool_response).data?.returnDisplay;
   const tool = toolOf(hook, shown?.filePath);
   return { kind: "tool_ended", tool, failed, texts: shown && textsOf(shown) };
 }
 
-function textsOf({ originalContent, newContent, isNewFile }: z.infer<typeof Edited>): EditTexts | undefined {
+function textsOf({
+  originalContent,
+  newContent,
+  isNewFile,
+}: z.infer<typeof Edited>["returnDisplay"]): EditTexts | undefined {
   const before = isNewFile ? null : originalContent;
   return before === undefined || newContent === undefined ? undefined : { before, after: newContent };
 }

@@ -80,6 +80,10 @@ export function createHooksRoute({ listeners, asks, tells, gateOf, log }: HooksR
     }
   }
 
+  function inTime<T>(answer: Promise<T>): Promise<T | undefined> {
+    return Promise.race([answer.catch(() => undefined), delay(MAX_WAIT_MS, undefined, { ref: false })]);
+  }
+
   return {
     url: "/hook",
     methods: ["POST"],
@@ -112,12 +116,10 @@ export function createHooksRoute({ listeners, asks, tells, gateOf, log }: HooksR
         return reply.send({ hookSpecificOutput: { hookEventName: event.hook, additionalContext } });
       }
       if (event.kind !== "tool_starting") return answer(204);
-      const timeout = delay(MAX_WAIT_MS, undefined, { ref: false });
-      const inTime = <T>(answer: Promise<T>) => Promise.race([answer.catch(() => undefined), timeout]);
       const [ask, seen] = await Promise.all([inTime(asks(event)), inTime(told)]);
-      if (!seen) begin.abort();
-      if (begin.signal.aborted)
+      if (!seen || begin.signal.aborted)
         log.warn(`${cli} stopped waiting before ${event.tool.name}: reading its files took too long`);
+      begin.abort();
       const gate = ask ? gateOf(cli) : undefined;
       return gate && !reply.sent ? reply.send(ASK[gate]) : answer(204);
     },
