@@ -13,10 +13,13 @@ end
 --- Delay after the start of Neovim, so that other plugins can start first.
 local AUTOSTART_DELAY_MS = 1000
 
+--- True after the first call of `start`, `stop` or `restart`.
+local is_used = false
+
 --- Starts the bridge after a delay, unless the user has started or stopped the bridge during the delay.
 local function start_when_idle()
   vim.defer_fn(function()
-    if not package.loaded["gemini-bridge.host.lifecycle"] then
+    if not is_used then
       M.start()
     end
   end, AUTOSTART_DELAY_MS)
@@ -54,6 +57,7 @@ end
 --- Starts the bridge and returns immediately. Fires the |User| event GeminiStarted when the bridge runs. Shows a
 --- message if the start fails.
 function M.start()
+  is_used = true
   require("gemini-bridge.host.lifecycle").start()
   -- Loads the module for the host's calls while Node is starting. Otherwise the first call would have to wait for the
   -- loading.
@@ -64,11 +68,13 @@ end
 
 --- Stops the bridge. Reviews end without a decision.
 function M.stop()
+  is_used = true
   require("gemini-bridge.host.lifecycle").stop()
 end
 
 --- Stops the bridge, and starts it again after the old host has ended.
 function M.restart()
+  is_used = true
   require("gemini-bridge.host.lifecycle").restart()
 end
 

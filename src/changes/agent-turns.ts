@@ -16,7 +16,7 @@ const MAX_TURNS = 1_000;
 
 export interface Turn extends Author {
   /** Id that the CLI has given to the turn. Not stored. */
-  readonly id?: string | undefined;
+  id?: string | undefined;
   readonly files: Set<string>;
   /** Reasons why the list of files may be incomplete, such as "Git did not answer after a command". */
   readonly gaps: Set<string>;
@@ -24,6 +24,8 @@ export interface Turn extends Author {
 
 export interface AgentTurns {
   begin(agent: Agent, prompt: string, id?: string): void;
+  /** Continues the agent's turn, if there is one, with another id. */
+  goOn(agent: Agent, id: string | undefined): void;
   /** Returns whether the agent's turn has this id. */
   isRunning(agent: Agent, id: string | undefined): boolean;
   authorOf(agent: Agent): Author;
@@ -73,6 +75,10 @@ export function createAgentTurns(save: (session: string, turn: Turn | undefined)
 
   return {
     begin: (agent, prompt, id) => void begin(agent, prompt, id),
+    goOn({ session }, id) {
+      const turn = turns.get(session);
+      if (turn) turn.id = id;
+    },
     isRunning: ({ session }, id) => id !== undefined && turns.get(session)?.id === id,
     authorOf: (agent) => authorOf(turnOf(agent)),
     sessionOf: (turn) => sessions.get(turn),

@@ -317,7 +317,6 @@ export function createTracker(options: TrackerOptions): Tracker {
     files.abandon(agent);
     forget(places, agent);
     forget(asked, agent);
-    askedEarlier.clear();
     forget(inherited, agent);
     if (!agents.areAtWork) commands.forget();
     options.report(agent);
@@ -341,7 +340,8 @@ export function createTracker(options: TrackerOptions): Tracker {
       const agent = agents.handle(event);
       switch (event.kind) {
         case "turn_started":
-          if (event.isOwn) break; // what follows belongs to the last prompt of the user
+          // What follows a prompt of the CLI itself belongs to the last prompt of the user.
+          if (event.isOwn) return enqueue(() => turns.goOn(agent, event.turn));
           return enqueue(async () => {
             // The user may have sent this prompt during the turn. Then commands and edits are still running.
             if (turns.isRunning(agent, event.turn)) options.report(agent);

@@ -167,12 +167,14 @@ export function createJournal(file: string, log: Log): Journal {
     await afterReading;
     try {
       do {
-        await writeDue();
+        await writeDue().catch((error: unknown) => {
+          hasFailed = true;
+          throw error;
+        });
         await tidy(isIdle);
       } while (due.size > 0);
     } catch (error) {
       log.warn("not stored for a later host:", error);
-      hasFailed = true;
     }
     writing = undefined;
     if (due.size > 0) begin();

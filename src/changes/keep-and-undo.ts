@@ -160,7 +160,8 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     await prepare(path);
     const before = files.get(path);
     if (!before || !isChanged(before)) return undefined;
-    if (one.ranges && before.version !== version) throw changedSinceChoice(path);
+    if (one.ranges && before.version !== version)
+      throw new Refusal(`${basename(path)} has changed since you chose the lines: choose them again`);
     const choice = choose(before, one, turn);
     if (!choice) return undefined;
     const { change, ids } = choice;
@@ -279,10 +280,6 @@ function changedSince(path: string): Refusal {
   return new Refusal(`${basename(path)} was not reverted, because the file has changed since your decision`);
 }
 
-function changedSinceChoice(path: string): Refusal {
-  return new Refusal(`${basename(path)} has changed since you chose these hunks: choose them again`);
-}
-
 /**
  * Finds the hunks that the user has chosen.
  * @returns undefined if none of the hunks is chosen
@@ -301,8 +298,8 @@ function choose(change: FileChange, { hunks, ranges }: Chosen, turn: number | un
   if (ranges && change.exists) return inRanges(change, ranges, isMeant);
   const ids = new Set(text.hunks.filter(isMeant).map(({ id }) => id));
   if (ids.size > 0) return { change, ids };
-  // An edit of the user since the choice has replaced the chosen hunks.
-  if (wanted?.size) throw changedSinceChoice(change.path);
+  if (wanted?.size)
+    throw new Refusal(`The chosen hunks of ${basename(change.path)} were decided or edited meanwhile`);
   return undefined;
 }
 

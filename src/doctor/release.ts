@@ -41,6 +41,8 @@ export function releaseOfCommand(words: readonly string[]): string | undefined {
 
 /** Returns the release that a program and its arguments run, from the npm package or from `--version`. */
 export async function releaseOfProgram(path: string, args: readonly string[]): Promise<string | undefined> {
+  // A shell would not pass `--version` to the CLI, but would start the CLI.
+  if (args.some((word) => /^-[a-z]*c$/.test(word))) return undefined;
   const version = releaseOfCommand([path, ...args]);
   return version ?? /\d+\.\d+\.\d+/.exec(await run(path, [...args, "--version"], TIMEOUT_MS))?.[0];
 }

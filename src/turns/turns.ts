@@ -63,7 +63,7 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
    * Files whose proposed text was decided on before a hook reported the CLI's question, by agent. Some CLIs run this
    * hook while the review opens, so the event can arrive after a fast decision.
    */
-  const decidedFirst = new Map<string, string>();
+  const decidedFirst = new Map<string, { filePath: string }>();
 
   function begin(agent: Agent, prompt?: string, id?: string): void {
     // Ends the agent's previous turn. An agent has only one turn at a time, but the end of a turn may not be reported,
@@ -94,7 +94,7 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
 
   /** Returns whether the user has already answered the question that a hook reports. */
   function isAnswered(agent: Agent, tool: Tool): boolean {
-    return tool.kind === "edit" && decidedFirst.get(keyOf(agent)) === tool.filePath;
+    return tool.kind === "edit" && decidedFirst.get(keyOf(agent))?.filePath === tool.filePath;
   }
 
   return {
@@ -134,8 +134,10 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
     decided(agent, filePath, isAccepted) {
       const key = keyOf(agent);
       if (turns.get(key)?.activity === "working") {
-        decidedFirst.set(key, filePath);
-        setTimeout(() => decidedFirst.delete(key), LATE_QUESTION_MS).unref();
+        const decision = { filePath };
+        decidedFirst.set(key, decision);
+        const forget = () => decidedFirst.get(key) === decision && decidedFirst.delete(key);
+        setTimeout(forget, LATE_QUESTION_MS).unref();
       }
       if (isAccepted) work(agent);
       else over(agent, true);

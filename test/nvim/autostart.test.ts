@@ -14,7 +14,7 @@ for (const value of ["true", "'idle'"])
 
 t.test("autostart starts the bridge even if setup() runs late", async (t) => {
   const nvim = await startNvim(t);
-  await nvim.lua(setup("'idle'"));
+  await nvim.lua(`${setup("'idle'")} vim.cmd.GeminiStatus()`); // looks, but starts nothing
   await nvim.bridgeIs("running");
 });
 

@@ -89,15 +89,19 @@ t.test("a Neovim keeps what another Neovim has done with the same notes", async 
   await second.lua("local time = os.time os.time = function() return time() + 1 end");
   await second.input("gg0gn later<CR>2Ggn<C-u><CR>");
   await shows(t, second, "1-1 ✎ edited later, 3-3 ✎ moved");
+  await first.input("3Ggn<C-u><CR>");
+  await shows(t, first, "1-1 ✎ edited later");
+  await second.input("3Ggn again<CR>");
+  await shows(t, second, "1-1 ✎ edited later, 3-3 ✎ moved again");
   await first.input("3GOnew<Esc>");
   await first.command("qa!").catch(() => {});
   await first.exited;
   const notes = () => JSON.parse(readFileSync(saved(second), "utf8"));
   const texts = (list: { text: string }[]) => list.map(({ text }) => text).sort();
-  t.same(texts(notes()), ["edited later", "moved"]);
+  t.same(texts(notes()), ["edited later", "moved again"]);
   await second.command("qa!").catch(() => {});
   await second.exited;
-  t.same(texts(notes()), ["edited later", "moved"]);
+  t.same(texts(notes()), ["edited later", "moved again"]);
 });
 
 t.test("a note stays at its lines if an agent writes the file while the user writes the note", async (t) => {

@@ -100,7 +100,7 @@ t.test("a decision on a hunk is refused if the user has edited the hunk since", 
       files: [{ path: host.path("a.txt"), hunks }],
       unsaved: [],
     });
-    t.match(host.message(), /a\.txt has changed since you chose these hunks: choose them again/);
+    t.match(host.message(), /The chosen hunks of a\.txt were decided or edited meanwhile/);
     t.match(host.change("a.txt"), { decided: 0, hunks: [{ conflict: true }] });
     host.clearMessages();
   }
@@ -113,7 +113,7 @@ t.test("undo by lines is refused if the file has changed since the user saw it",
   host.write("a.txt", "mine\n1\nA\nB\nC\n3\n");
   await host.decideLines("undo", "a.txt", 2, 2);
   t.equal(String(host.read("a.txt")), "mine\n1\nA\nB\nC\n3\n");
-  t.match(host.messages(), [/a\.txt has changed since you chose these hunks: choose them again/]);
+  t.match(host.messages(), [/a\.txt has changed since you chose the lines: choose them again/]);
 });
 
 t.test(

@@ -80,9 +80,11 @@ t.test("a prompt that the user sends during a command does not end the command",
   host.write("late.txt", "x\n");
   await host.tell({ kind: "turn_started", prompt: "a task has ended", turn: "2", isOwn: true });
   host.write("later.txt", "x\n");
+  await prompt("another", "2");
+  host.write("last.txt", "x\n");
   await host.tell({ kind: "tool_ended", tool, failed: false });
-  for (const name of ["early.txt", "late.txt", "later.txt"])
-    t.match(host.change(name), { status: "added", prompt: "second" }, name);
+  for (const name of ["early.txt", "late.txt", "later.txt", "last.txt"])
+    t.match(host.change(name), { status: "added", prompt: "another" }, name);
 
   await host.tell({ kind: "tool_starting", tool });
   await prompt("third", "3");

@@ -82,6 +82,15 @@ local function is_recent(note)
   return note.at >= os.time() - MAX_AGE_S
 end
 
+--- Returns whether a note is in the file. Another Neovim may have deleted the note.
+---@param id string
+---@return boolean
+local function is_stored(id)
+  return vim.iter(private_file.read_list(PATH, is_note)):any(function(note)
+    return note.id == id
+  end)
+end
+
 --- Takes over what other Neovims have changed since this Neovim has read or written the file.
 ---@param stored table<string, gemini_bridge.Note> Notes in the file, by id.
 local function take_over(stored)
@@ -110,10 +119,12 @@ local function save()
   table.sort(all, function(a, b)
     return a.at > b.at or a.at == b.at and a.id > b.id
   end)
-  local kept, size = {}, 0
+  local kept, is_kept, size = {}, {}, 0
   for _, note in ipairs(all) do
     size = size + #note.text + #note.path
-    kept[#kept + 1] = #kept < MAX_NOTES and size <= MAX_SIZE_BYTES and note or nil
+    if #kept < MAX_NOTES and size <= MAX_SIZE_BYTES then
+      kept[#kept + 1], is_kept[note.id] = note, true
+    end
   end
   local problem
   if #kept == 0 then
@@ -124,8 +135,8 @@ local function save()
   if problem then
     return notify("The notes were not saved: " .. problem, "warn")
   end
-  for _, note in ipairs(kept) do
-    known[note.id] = known[note.id] or by_id[note.id] and true
+  for id in pairs(by_id) do
+    known[id] = is_kept[id]
   end
 end
 
@@ -300,7 +311,10 @@ function M.edit(lines)
       return M.remove({ existing.id })
     end
     last_id = last_id + 1
-    local id = existing and existing.id or ("%d.%d.%d"):format(os.time(), vim.fn.getpid(), last_id)
+    -- A deleted note gets a new id, because the Neovim that has deleted the note would delete its id again.
+    local id = existing and is_stored(existing.id) and existing.id
+      or ("%d.%d.%d"):format(os.time(), vim.fn.getpid(), last_id)
+    by_id[existing and existing.id or id] = nil
     by_id[id] = {
       id = id,
       path = name,

@@ -140,7 +140,7 @@ end
 
 --- Shows a list in a picker and opens the item that the user chooses.
 ---@param name "changes"|"history"|"prompts"
----@param opts? gemini_bridge.PickOptions
+---@param opts gemini_bridge.PickOptions
 function M.pick(name, opts)
   local list, picker = lists[name], opts.picker or "auto"
   if not list then
