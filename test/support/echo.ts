@@ -38,7 +38,13 @@ export function received(nvim: Nvim): string {
 export async function receives(nvim: Nvim, expected: string | RegExp): Promise<void> {
   const check = () =>
     typeof expected === "string" ? received(nvim).endsWith(expected) : expected.test(received(nvim));
-  await waitFor(check, String(expected), 8000).catch((error: unknown) => {
-    throw new Error(`received ${JSON.stringify(received(nvim))}`, { cause: error });
+  await waitFor(check, String(expected), 8000).catch(async (error: unknown) => {
+    const got = JSON.stringify(received(nvim));
+    const mode = await nvim.nvim.mode; // answered even while Neovim waits for a key
+    const waiting = mode.blocking ? "?" : await nvim.lua(WAITING);
+    throw new Error(`received ${got} in mode ${mode.mode}; waiting: ${waiting}`, { cause: error });
   });
 }
+
+/** Lua that returns the undelivered prompts and the messages of Neovim. */
+const WAITING = `return vim.inspect({ require('gemini-bridge.prompt.outbox').list(), vim.fn.execute('messages') })`;
