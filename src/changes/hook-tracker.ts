@@ -340,7 +340,7 @@ export function createTracker(options: TrackerOptions): Tracker {
       const agent = agents.handle(event);
       switch (event.kind) {
         case "turn_started":
-          // What follows a prompt of the CLI itself belongs to the last prompt of the user.
+          // The CLI itself has sent this prompt. Later changes still belong to the user's last prompt.
           if (event.isOwn) return enqueue(() => turns.goOn(agent, event.turn));
           return enqueue(async () => {
             // The user may have sent this prompt during the turn. Then commands and edits are still running.
