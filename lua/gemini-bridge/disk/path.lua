@@ -37,28 +37,15 @@ function M.is_below(path, directory)
   return inner == outer or vim.startswith(inner, outer == "/" and outer or outer .. "/")
 end
 
+local utfR = vim.lpeg.utfR
+--- Matches a whole text of characters as RFC 3629 defines them: without surrogates.
+local UTF8 = (utfR(0, 0xD7FF) + utfR(0xE000, 0x10FFFF)) ^ 0 * -1
+
 --- Returns true if a path is valid UTF-8. Node would replace invalid bytes and thus open another file.
 ---@param path string
 ---@return boolean
 function M.is_utf8(path)
-  if not path:find("[\128-\255]") then
-    return true
-  end
-  -- Matches the valid sequences of RFC 3629. Overlong sequences, surrogates and values above U+10FFFF are invalid.
-  local tail = "[\128-\191]"
-  local rest = path
-  for _, sequence in ipairs({
-    "[\194-\223]" .. tail,
-    "\224[\160-\191]" .. tail,
-    "[\225-\236\238\239]" .. tail:rep(2),
-    "\237[\128-\159]" .. tail,
-    "\240[\144-\191]" .. tail:rep(2),
-    "[\241-\243]" .. tail:rep(3),
-    "\244[\128-\143]" .. tail:rep(2),
-  }) do
-    rest = rest:gsub(sequence, "?")
-  end
-  return not rest:find("[\128-\255]")
+  return UTF8:match(path) ~= nil
 end
 
 --- Returns the loaded buffer of a file. Also finds a buffer whose name reaches the file through a symbolic link.
