@@ -11,12 +11,18 @@ local current = { state = "stopped", workspace = {}, clients = {} }
 ---@type { port?: integer, tokens?: table<string, string> }
 local address = {}
 
---- Fires a `User` autocommand that scripts may listen to.
+--- Redraws all status lines. Waits for the next tick, because some events fire before the state is updated.
+M.redraw = scheduler.coalesce(function()
+  vim.cmd.redrawstatus({ bang = true })
+end)
+
+--- Fires a `User` autocommand that scripts may listen to. Redraws the status lines, which may show the new state.
 ---@param pattern string
 ---@param data? table
 function M.emit(pattern, data)
   local event = { pattern = pattern, data = data, modeline = false }
   scheduler.attempt(vim.api.nvim_exec_autocmds, "User", event)
+  M.redraw()
 end
 
 ---@param clients gemini_bridge.ClientInfo[]
@@ -99,7 +105,7 @@ function M.set(new)
     return { hidden, clients }
   end
   if not vim.deep_equal(shown(old), shown(new)) then
-    vim.cmd.redrawstatus({ bang = true })
+    M.redraw()
   end
   local was, is = by_id(old.clients), by_id(new.clients)
   for id, client in pairs(was) do

@@ -42,11 +42,6 @@ local function tell(...)
   end
 end
 
---- Redraws all status lines, which may show the number of changes.
-local redraw_status = scheduler.coalesce(function()
-  vim.cmd.redrawstatus({ bang = true })
-end)
-
 --- Returns the numbers of files and hunks that the user has neither kept nor undone.
 ---@return { files: integer, hunks: integer }
 function M.count()
@@ -175,7 +170,7 @@ function M.show(params)
   local before = by_path[name]
   hunk_count = hunk_count + (change and #change.hunks or 0) - (before and #before.hunks or 0)
   by_path[name] = change
-  redraw_status()
+  status.redraw()
   scheduler.now(function()
     local buf = path.buffer(name)
     if buf then
@@ -235,7 +230,7 @@ end
 function M.clear()
   by_path, order, incomplete, hunk_count = {}, {}, {}, 0
   signs.clear()
-  redraw_status()
+  status.redraw()
   scheduler.now(tell)
 end
 

@@ -1,6 +1,7 @@
 --- Manages the selection that `:GeminiSelect` pins. The text stays shared and highlighted until the user unpins it. A
 --- sign is shown while at least some of the text exists.
 local region = require("gemini-bridge.context.region")
+local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
@@ -73,7 +74,7 @@ local function show()
     local sign = { sign_text = "»", sign_hl_group = HIGHLIGHT, priority = PRIORITY }
     vim.api.nvim_buf_set_extmark(pinned.buf, sign_namespace, first.row, 0, sign)
   end
-  vim.cmd.redrawstatus({ bang = true })
+  status.redraw()
 end
 
 --- Watches the buffer of the pinned text.
@@ -133,7 +134,7 @@ function M.clear()
     vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
     vim.api.nvim_buf_clear_namespace(buf, sign_namespace, 0, -1)
   end
-  vim.cmd.redrawstatus({ bang = true })
+  status.redraw()
 end
 
 ---@param limit integer UTF-16 units.

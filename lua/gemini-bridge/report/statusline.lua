@@ -5,24 +5,6 @@ local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
-local is_following = false
-
---- Redraws the status lines at each event of the plugin. Idempotent.
-local function follow_events()
-  if is_following then
-    return
-  end
-  is_following = true
-  vim.api.nvim_create_autocmd("User", {
-    group = vim.api.nvim_create_augroup("gemini-bridge.statusline", {}),
-    pattern = "Gemini*",
-    -- Redraws in the next tick, because some events fire before the state is updated.
-    callback = vim.schedule_wrap(function()
-      vim.cmd.redrawstatus({ bang = true })
-    end),
-  })
-end
-
 --- Returns the names of the CLIs with pending reviews, without duplicates.
 ---@param diffs { client: string, label: string }[]
 ---@return string[]
@@ -76,7 +58,6 @@ end
 
 ---@return string # Empty if the bridge is stopped.
 function M.text()
-  follow_events()
   local now = status.get()
   if now.state ~= "running" then
     return now.state == "stopped" and "" or ("Gemini: " .. now.state)

@@ -36,7 +36,7 @@ end
 --- Sends the setting to the host. Called when the setting or the options have changed.
 function M.refresh()
   channel.notify("gate", M.get())
-  vim.cmd.redrawstatus({ bang = true })
+  status.redraw()
 end
 
 --- Switches the gate (CLIs ask before each edit) on or off.
