@@ -10,6 +10,7 @@ import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { JSONRPCMessageSchema, type RequestId } from "@modelcontextprotocol/sdk/types.js";
 import { type WebSocket, WebSocketServer } from "ws";
+import { attempt } from "../base/attempt.ts";
 import type { Log } from "../base/log.ts";
 import type { Client, SharedContext } from "../http/client.ts";
 import { hasLongId, sessionInfo } from "../http/client-limits.ts";
@@ -230,12 +231,8 @@ async function serve(
 
 /** Parses a text as a JSON-RPC message. @returns undefined for an invalid message, or a message with a long id */
 function parse(text: string) {
-  try {
-    const message: unknown = JSON.parse(text);
-    return hasLongId(message) ? undefined : JSONRPCMessageSchema.parse(message);
-  } catch {
-    return undefined;
-  }
+  const message: unknown = attempt(() => JSON.parse(text));
+  return hasLongId(message) ? undefined : JSONRPCMessageSchema.safeParse(message).data;
 }
 
 /** Position in a file. Both numbers are 0-based. `character` counts UTF-16 units. */

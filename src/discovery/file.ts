@@ -84,7 +84,7 @@ export function createDiscoveryFile(profile: Profile, announcement: Announcement
         keep(next);
       } catch (error) {
         if (next !== undefined) closeSync(next);
-        unlink(draft);
+        attempt(() => unlinkSync(draft));
         const reason = codeOf(error);
         const advice = ADVICE[reason] ?? "check this directory, or set TMPDIR to another";
         throw new DiscoveryError(`cannot write the discovery file ${path} (${reason}); ${advice}`, {
@@ -97,9 +97,10 @@ export function createDiscoveryFile(profile: Profile, announcement: Announcement
       if (written !== undefined) futimesSync(written, now, now);
     },
     remove() {
-      if (state() === "ours") unlink(path);
+      // Another program may delete the file meanwhile.
+      if (state() === "ours") attempt(() => unlinkSync(path));
       keep(undefined);
-      unlink(draft);
+      attempt(() => unlinkSync(draft));
     },
   };
 }
@@ -143,12 +144,4 @@ export function draftName(name: string): string {
 
 function look(path: string): Stats | undefined {
   return attempt(() => lstatSync(path, { throwIfNoEntry: false }));
-}
-
-function unlink(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch {
-    // The file was already deleted, or never written.
-  }
 }

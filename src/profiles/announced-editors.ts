@@ -122,12 +122,9 @@ function realPath(path: string): string {
 
 /** Resolves the symbolic links in the existing part of a path. */
 export function realExisting(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    const parent = dirname(path);
-    return parent === path ? path : join(realExisting(parent), basename(path));
-  }
+  const parent = dirname(path);
+  const real = attempt(() => realpathSync(path));
+  return real ?? (parent === path ? path : join(realExisting(parent), basename(path)));
 }
 
 /** Lists the names in a directory; none if the directory does not exist yet or cannot be read. */

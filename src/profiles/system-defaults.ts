@@ -8,6 +8,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { attempt } from "../base/attempt.ts";
 import { Refusal } from "../base/refusal.ts";
 import { isAlive } from "../system/processes.ts";
 import { insecurity } from "../system/root-only-file.ts";
@@ -40,7 +41,7 @@ export function writeSystemDefaults(
   // same id.
   const prefix = `system-defaults-${encodeURIComponent(hostname())}-`;
   const path = join(directory, `${prefix}${process.pid}-${name}.json`);
-  const remove = () => unlink(path);
+  const remove = () => void attempt(() => unlinkSync(path)); // the file may be deleted already, or never written
   if (parts.length === 0 || !defaults) return { remove };
   const check = defaults.isRootsOnly ? checkOwner : () => {};
   try {
@@ -94,15 +95,7 @@ function write(path: string, text: string): void {
 function removeLeftovers(directory: string, prefix: string): void {
   for (const name of readdirSync(directory).filter((each) => each.startsWith(prefix))) {
     const pid = Number.parseInt(name.slice(prefix.length), 10);
-    if (!isAlive(pid)) unlink(join(directory, name));
-  }
-}
-
-function unlink(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch {
-    // The file was already deleted, or never written.
+    if (!isAlive(pid)) attempt(() => unlinkSync(join(directory, name)));
   }
 }
 

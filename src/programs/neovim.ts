@@ -7,6 +7,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { attempt } from "../base/attempt.ts";
 import { createUpstream } from "./neovim/editor-connection.ts";
 import { answerAlone, type Message, type Offer, property, type Request } from "./neovim/without-editor.ts";
 
@@ -62,12 +63,8 @@ function receive(line: string): void {
 }
 
 function parse(line: string): Message | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value: unknown = attempt(() => JSON.parse(line));
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
 }
 
 createInterface({ input: process.stdin })

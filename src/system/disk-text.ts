@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { constants, statSync } from "node:fs";
 import { open, stat } from "node:fs/promises";
+import { attempt } from "../base/attempt.ts";
 import { disk } from "./disk.ts";
 import { codeOf } from "./error-code.ts";
 import { versionOf } from "./file-version.ts";
@@ -29,15 +30,13 @@ export async function readDiskText(path: string): Promise<DiskText> {
 
 /** Reads a small local file synchronously, because this is faster than seven asynchronous calls. */
 function readAtOnce(path: string): DiskText | undefined {
-  try {
+  return attempt(() => {
     // Checks the type of the file before opening the file, because opening a device may have side effects.
     if (disk.moment().isOnNetwork(path) || !statSync(path).isFile()) return undefined;
     const { content, found } = readUpToSync(path, MAX_SMALL);
     const bytes = Buffer.from(content); // copies the bytes, so that the longer buffer can be freed
     return { hash: hashOf(bytes), version: versionOf(found), bytes };
-  } catch {
-    return undefined;
-  }
+  });
 }
 
 async function readText(path: string): Promise<DiskText> {
