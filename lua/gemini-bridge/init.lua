@@ -16,13 +16,33 @@ local AUTOSTART_DELAY_MS = 1000
 --- True after the first call of `start`, `stop` or `restart`.
 local is_used = false
 
---- Starts the bridge after a delay, unless the user has started or stopped the bridge during the delay.
-local function start_when_idle()
-  vim.defer_fn(function()
-    if not is_used then
-      M.start()
-    end
-  end, AUTOSTART_DELAY_MS)
+--- Number of calls of `setup` with options. A later call replaces the autostart of an earlier call.
+local setups = 0
+
+--- Starts the bridge when Neovim has started, or a second later.
+---@param when true|"idle"
+local function autostart(when)
+  local this = setups
+  local function start_when_idle()
+    vim.defer_fn(function()
+      -- The user may have started or stopped the bridge during the delay.
+      if not is_used and this == setups then
+        M.start()
+      end
+    end, AUTOSTART_DELAY_MS)
+  end
+  local start = when == "idle" and start_when_idle or M.start
+  if vim.v.vim_did_enter == 1 then
+    return start()
+  end
+  vim.api.nvim_create_autocmd("VimEnter", {
+    once = true,
+    callback = function()
+      if this == setups then
+        start()
+      end
+    end,
+  })
 end
 
 --- Sets the user's options. Only needed to change defaults.
@@ -42,15 +62,10 @@ function M.setup(opts)
       running.refresh()
     end
   end
-  local autostart = require("gemini-bridge.config").get().autostart
-  if not autostart then
-    return
-  end
-  local start = autostart == "idle" and start_when_idle or M.start
-  if vim.v.vim_did_enter == 1 then
-    start()
-  else
-    vim.api.nvim_create_autocmd("VimEnter", { once = true, callback = start })
+  setups = setups + 1
+  local when = require("gemini-bridge.config").get().autostart
+  if when then
+    autostart(when)
   end
 end
 

@@ -26,3 +26,14 @@ t.test("autostart does not start a bridge that the user has stopped", async (t) 
   await nvim.waitFor(isPast, "the moment to pass");
   await nvim.bridgeIs("stopped");
 });
+
+t.test("a later call of setup() replaces the option", async (t) => {
+  const later = `vim.api.nvim_create_autocmd('VimEnter', { callback = function()
+    vim.defer_fn(function() vim.g.past = true end, 1001)
+  end })`;
+  for (const value of ["true", "'idle'"]) {
+    const nvim = await startNvim(t, { init: `${setup(value)} ${setup("false")} ${later}` });
+    await nvim.waitFor(isPast, "the moment to pass");
+    t.equal(await nvim.lua("return require('gemini-bridge').status().state"), "stopped", value);
+  }
+});
