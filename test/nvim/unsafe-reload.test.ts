@@ -62,6 +62,22 @@ for (const [moment, enter, leave, wanted] of [
   });
 }
 
+for (const [keys, wanted] of [
+  ["l<C-v>jjI", "oxne txwo txhree"],
+  ["l<C-v>jjA", "onxe twxo thxree"],
+  ["l<C-v>jjc", "oxe txo txree"],
+] as const) {
+  t.test(`while ${keys} inserts text in a block, the buffer is not reloaded`, async (t) => {
+    const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["a.txt"] });
+    await nvim.input(keys);
+    await write(reviewer, "NEW\none\ntwo\nthree\n");
+    await nvim.input("x<Esc>");
+    t.equal(await nvim.lua(`return ${TEXT("a.txt")}`), wanted);
+    await nvim.input("u");
+    await nvim.waitFor(`${TEXT("a.txt")} == 'NEW one two three'`, "the new text");
+  });
+}
+
 t.test("while :s///c asks, the buffer is not reloaded", async (t) => {
   const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["a.txt"] });
   await nvim.input(":%s/o/0/c<CR>");

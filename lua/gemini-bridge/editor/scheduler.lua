@@ -2,8 +2,9 @@
 --- command-line window and under |textlock| (for example in an `<expr>` mapping). Steps also wait while `:s///c` asks
 --- for confirmation, because Neovim would overwrite changed lines with its own copy. They also wait while an operator
 --- waits for its motion or a completion is active: if a step inserted lines above the cursor, the operator or the
---- completion would delete these lines. And they wait in Ex mode, where |:read| also removes an empty line. SafeState
---- does not fire in these states either.
+--- completion would delete these lines. They wait for the end of an insertion in a block, because Neovim then repeats
+--- the inserted text at fixed lines and columns. And they wait in Ex mode, where |:read| also removes an empty line.
+--- SafeState does not fire in these states either, except during an insertion in a block.
 local notify = require("gemini-bridge.notify")
 
 local M = {}
@@ -16,12 +17,17 @@ local waiting = {}
 local listener ---@type integer?
 local timer ---@type uv.uv_timer_t?
 
---- Returns true if a completion is active or an operator waits for its motion.
+--- Returns true if a completion is active, an operator waits for its motion, or the user inserts text in a block.
 ---@param mode string
 ---@return boolean
 local function is_halfway(mode)
-  -- In Insert mode, the operator `c` still counts as pending for |state()|, although its motion is complete.
-  return vim.fn.state(mode:find("^[iR]") and "a" or "o") ~= ""
+  if not mode:find("^[iR]") then
+    return vim.fn.state("o") ~= ""
+  end
+  -- In Insert mode, an operator still counts as pending for |state()|, although its motion is complete. Of these
+  -- operators, only `I`, `A`, and `c` in a block insert the text in several lines.
+  local in_block = vim.v.operator:find("^[IA]$") or vim.v.operator == "c" and vim.fn.visualmode() == "\22"
+  return vim.fn.state("a") ~= "" or in_block and vim.fn.state("o") ~= "" or false
 end
 
 --- Returns true if Neovim allows changes of windows, buffers and text now.
