@@ -133,6 +133,22 @@ t.test("if the user may lose unsaved changes, an emptied file causes no warning"
   t.notMatch(await nvim.messages(), /changed on disk/);
 });
 
+t.test("after the user has undone unsaved changes, the buffer follows the file again", async (t) => {
+  const { nvim, lines, write } = await start(t, "one\n");
+  for (const [undo, text] of [
+    ["u", "agent"],
+    [":edit!<CR>", "agent again"],
+  ] as const) {
+    await nvim.input("ccmine<Esc>");
+    await nvim.command("messages clear");
+    await write(`${text}\n`);
+    await nvim.says("a.txt has changed on disk, but you have unsaved changes");
+    t.same(await lines(), ["mine"]);
+    await nvim.input(undo);
+    await nvim.waitFor(async () => String(await lines()) === text, `the new text after ${undo}`);
+  }
+});
+
 t.test("a warning comes if the user edits a file that was emptied a moment ago", async (t) => {
   const { nvim, path, lines } = await start(t, "one\n");
   await nvim.lua(`${EMPTY_AND_FILL} vim.api.nvim_buf_set_text(0, 0, 3, 0, 3, { 'mine' })`, path);

@@ -199,6 +199,22 @@ function M.saved(buf, tick)
   vim.bo[buf].modified = has_later_edits
 end
 
+--- Reloads a buffer after the user has undone the unsaved changes, unless the user has written the file before.
+---@param buf integer
+local function reload_when_unmodified(buf)
+  vim.api.nvim_create_autocmd("BufModifiedSet", {
+    buffer = buf,
+    callback = function()
+      if told[buf] and not vim.bo[buf].modified then
+        scheduler.next(function()
+          M.now(buf)
+        end)
+      end
+      return told[buf] == nil
+    end,
+  })
+end
+
 --- Reloads the buffer of a file, or tells the user that the file has changed but the buffer has unsaved changes.
 ---@param buf integer
 ---@param name string Absolute path.
@@ -206,6 +222,7 @@ local function update(buf, name)
   M.now(buf)
   if vim.bo[buf].modified and versions[buf] ~= path.version(name) and not told[buf] then
     told[buf] = true
+    reload_when_unmodified(buf)
     local text =
       "%s has changed on disk, but you have unsaved changes. :e! discards them, :w! overwrites the file."
     notify(text:format(path.display(name, 24)), "warn")
