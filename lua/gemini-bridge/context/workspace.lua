@@ -1,5 +1,6 @@
 --- Determines the directories of the workspace, and reports changes of these directories to the host.
 local disk = require("gemini-bridge.disk.path")
+local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
 
@@ -97,20 +98,10 @@ function M.watch(on_change)
       require("gemini-bridge.bridge.channel").notify("focused", vim.empty_dict())
     end,
   })
-  local pending = false
   vim.api.nvim_create_autocmd({ "DirChanged", "WinClosed", "TabClosed", "WinNew", "TabNew" }, {
     group = group,
-    callback = function()
-      if pending then
-        return
-      end
-      pending = true
-      -- Scheduled, because a closing window still exists during the WinClosed event.
-      vim.schedule(function()
-        pending = false
-        M.refresh()
-      end)
-    end,
+    -- Waits one tick, because a closing window still exists during the WinClosed event.
+    callback = scheduler.coalesce(M.refresh),
   })
 end
 
