@@ -22,7 +22,8 @@ local leaving ---@type integer?
 --- The selection that is kept after a switch to another buffer.
 ---@type gemini_bridge.KeptSelection?
 local kept
-local group ---@type integer? Autocommands that drop `kept`.
+--- Autocommands that drop `kept`.
+local group = vim.api.nvim_create_augroup("gemini-bridge.context.kept_selection", {})
 local dropped = function() end
 
 local function forget_ending()
@@ -36,10 +37,7 @@ end
 
 local function forget_kept()
   kept = nil
-  if group then
-    vim.api.nvim_del_augroup_by_id(group)
-    group = nil
-  end
+  vim.api.nvim_clear_autocmds({ group = group })
 end
 
 --- Drops the kept selection if the user has moved the cursor in a file or edited a file. Compares cursor positions,
@@ -67,7 +65,6 @@ end
 local function keep()
   forget_kept()
   kept = ending
-  group = vim.api.nvim_create_augroup("gemini-bridge.context.kept_selection", {})
   vim.api.nvim_create_autocmd(
     { "CursorMoved", "CursorMovedI", "TextChanged", "TextChangedI", "TextChangedP" },
     { group = group, callback = on_activity }

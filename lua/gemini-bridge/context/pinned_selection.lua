@@ -25,7 +25,7 @@ local sign_namespace = vim.api.nvim_create_namespace("gemini-bridge.context.pinn
 
 ---@type gemini_bridge.Pin?
 local pinned
-local group ---@type integer?
+local group = vim.api.nvim_create_augroup("gemini-bridge.context.pinned_selection", {})
 
 ---@param limit? integer
 ---@return vim.api.keyset.get_extmark_item[]
@@ -80,7 +80,6 @@ end
 --- Watches the buffer of the pinned text.
 ---@param changed fun()
 local function follow(changed)
-  group = vim.api.nvim_create_augroup("gemini-bridge.context.pinned_selection", {})
   local function on_event()
     if not pinned then
       return
@@ -129,7 +128,7 @@ function M.clear()
   end
   local buf = pinned.buf
   pinned = nil
-  vim.api.nvim_del_augroup_by_id(group)
+  vim.api.nvim_clear_autocmds({ group = group })
   if vim.api.nvim_buf_is_valid(buf) then
     vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
     vim.api.nvim_buf_clear_namespace(buf, sign_namespace, 0, -1)
