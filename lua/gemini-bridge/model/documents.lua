@@ -20,7 +20,8 @@ local MAX_SEARCHED = 1000
 
 ---@class gemini_bridge.Hidden
 ---@field is_own boolean True if this module has created the buffer. Other buffers may be used by a quickfix list.
----@field timer uv.uv_timer_t
+---@field cancel fun() Cancels the unloading of the buffer.
+---@field used_at number Time when the model last asked about the file (Unix milliseconds).
 ---@field read_at number Time when the file was loaded (Unix milliseconds).
 ---@field group integer
 
@@ -39,7 +40,7 @@ local function let_go(buf)
   local entry = hidden[buf]
   if entry then
     hidden[buf] = nil
-    entry.timer:close()
+    entry.cancel()
     vim.api.nvim_del_augroup_by_id(entry.group)
   end
 end
@@ -80,29 +81,22 @@ local function unload(buf)
   end
 end
 
---- Restarts the timer after which a buffer is unloaded.
+--- Unloads a buffer after a delay. A later call starts the delay again.
 ---@param buf integer
 local function keep(buf)
-  local timer = hidden[buf].timer
-  timer:stop()
-  timer:start(
-    UNLOAD_DELAY_MS,
-    0,
-    vim.schedule_wrap(function()
-      scheduler.now(function()
-        if hidden[buf] then
-          unload(buf)
-        end
-      end)
-    end)
-  )
+  local entry = hidden[buf]
+  entry.cancel()
+  entry.used_at = now()
+  entry.cancel = scheduler.after(UNLOAD_DELAY_MS, function()
+    unload(buf)
+  end)
 end
 
 --- Unloads the least recently used buffer if there are too many hidden buffers.
 local function make_room()
   local oldest ---@type integer?
   for buf, entry in pairs(hidden) do
-    if not oldest or entry.timer:get_due_in() < hidden[oldest].timer:get_due_in() then
+    if not oldest or entry.used_at < hidden[oldest].used_at then
       oldest = buf
     end
   end
@@ -142,7 +136,8 @@ local function read(path)
   })
   hidden[buf] = {
     is_own = not vim.list_contains(others, buf),
-    timer = assert(vim.uv.new_timer()),
+    cancel = function() end,
+    used_at = now(),
     read_at = now(),
     group = group,
   }
