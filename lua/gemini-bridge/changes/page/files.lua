@@ -15,13 +15,12 @@ local M = {}
 ---@field change? gemini_bridge.Change nil if the user has decided all hunks.
 ---@field turn number Start of the turn (Unix milliseconds).
 ---@field cli string
+---@field prompt string Prompt of the turn. Empty if unknown.
 ---@field group string Key of the tree group for the turn.
 ---@field is_generated boolean True if the path matches the option `changes.generated`.
 
 local by_path = {} ---@type table<string, gemini_bridge.PageFile>
 local order = {} ---@type string[]
---- Maps turns to their prompts. The key of a turn consists of the CLI's name and the start of the turn.
-local prompts = {} ---@type table<string, string>
 --- Directory to which all paths on the page are relative: the current directory when the page was opened. With |:lcd|
 --- or 'autochdir', the current directory may change while the page is open.
 local directory ---@type string
@@ -62,14 +61,13 @@ function M.update(name, change, decision)
   end
   file = file or create(name)
   file.change, file.state = change, state_of(change)
-  file.turn, file.cli = change.turn, change.cli
+  file.turn, file.cli, file.prompt = change.turn, change.cli, change.prompt
   file.added, file.removed = change.added, change.removed
   file.decided = change.decided
   -- Counts a file without hunks as one hunk, because the user decides on the whole file. An example is an empty new
   -- file.
   file.hunks = file.decided + math.max(#change.hunks, 1)
   local group = ("%s %.0f"):format(change.cli, change.turn)
-  prompts[group] = change.prompt
   local is_moved = group ~= file.group
   file.group = group
   return is_moved
@@ -77,7 +75,7 @@ end
 
 --- Loads all current changes. Drops files that the user has already decided.
 function M.reset()
-  by_path, order, prompts, directory = {}, {}, {}, vim.fn.getcwd()
+  by_path, order, directory = {}, {}, vim.fn.getcwd()
   for _, change in ipairs(changes.all()) do
     M.update(change.path, change)
   end
@@ -109,7 +107,7 @@ local function group_of(key, listed, has_several)
     table.insert(file.is_generated and generated or others, file)
   end
   local file = listed[1]
-  local name = appearance.turn_title(file.cli, prompts[key], file.turn, has_several)
+  local name = appearance.turn_title(file.cli, file.prompt, file.turn, has_several)
   local group = { key = key, name = name, items = others }
   if #others == 0 then
     group.items = generated
