@@ -75,6 +75,7 @@ export async function askAboutDocument(method: string, path: string, context: Ca
 
 /** A symbol, identified by line and name, because models do not know columns. */
 interface SymbolName {
+  /** As the model has named the file. */
   path: string;
   line: number;
   symbol: string;
@@ -82,15 +83,16 @@ interface SymbolName {
 
 /**
  * Sends a request about a symbol to the language servers of the document.
- * @throws {Refusal} if the line does not contain the symbol
+ * @throws {Refusal} if the model may not see the file, or if the line does not contain the symbol
  */
 export async function askAboutSymbol(
   method: string,
-  { path, line, symbol }: SymbolName,
+  { path: named, line, symbol }: SymbolName,
   more: Record<string, unknown>,
   context: CallContext,
   isEdit = false,
 ): Promise<Replies> {
+  const path = await context.workspace.file(named);
   const { servers, attached, text, name } = await openAtLine(method, path, line, context);
   const character = findSymbol(text, symbol);
   if (character === undefined)

@@ -52,6 +52,8 @@ export interface Tool {
   run(args: unknown, context: CallContext): Promise<Answer>;
 }
 
+export const LineNumber = z.number().int().min(1).max(10_000_000);
+
 /** Maximum number of links in a result. */
 const MAX_LINKS = 20;
 

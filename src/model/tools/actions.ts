@@ -6,7 +6,7 @@ import type { Moment, Server } from "../../contract/questions.ts";
 import { count, oneLine } from "../format.ts";
 import { askServers, openAtLine } from "../language-servers.ts";
 import { encode } from "../symbol-position.ts";
-import { defineTool } from "../tool.ts";
+import { defineTool, LineNumber } from "../tool.ts";
 import { applyEdits, workspaceEdits } from "../workspace-edit.ts";
 import { EDITS, firstOf } from "./edit.ts";
 
@@ -64,7 +64,7 @@ export const codeActions = defineTool({
     "What the language servers offer to do on a line of a file, such as quick fixes. apply_code_action applies one.",
   input: {
     path: z.string().describe("The file"),
-    line: z.number().int().min(1).max(10_000_000).describe("The line, from 1"),
+    line: LineNumber.describe("The line, from 1"),
   },
   annotations: { readOnlyHint: true },
   async run(args, context) {

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { Refusal } from "../../base/refusal.ts";
 import { disk } from "../../system/disk.ts";
 import { beginning, count, cutOff } from "../format.ts";
-import { type Answer, type CallContext, defineTool } from "../tool.ts";
+import { type Answer, type CallContext, defineTool, LineNumber } from "../tool.ts";
 
 export async function listBuffers({ ask, workspace, limits }: CallContext): Promise<Answer> {
   const all = (await ask("buffers", {})).buffers;
@@ -39,8 +39,6 @@ export const buffers = defineTool({
   annotations: { readOnlyHint: true },
   run: (_, context) => listBuffers(context),
 });
-
-const LineNumber = z.number().int().min(1).max(10_000_000);
 
 /** Maximum size of a file that is read from the disk (bytes). */
 const MAX_FILE_SIZE = 10 * 1024 * 1024;

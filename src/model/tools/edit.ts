@@ -32,9 +32,8 @@ export const rename = defineTool({
   input: { ...symbolInput, new_name: NewName },
   annotations: EDITS,
   async run({ new_name: newName, ...args }, context) {
-    const symbol = { ...args, path: await context.workspace.file(args.path) };
     const { server, result, moment } = firstOf(
-      await askAboutSymbol("textDocument/rename", symbol, { newName }, context, true),
+      await askAboutSymbol("textDocument/rename", args, { newName }, context, true),
     );
     return applyEdits(await workspaceEdits(result, moment, context), server, context);
   },

@@ -4,11 +4,11 @@ import { beginning } from "../format.ts";
 import { askAboutSymbol } from "../language-servers.ts";
 import { describePlaces } from "../listed-places.ts";
 import { hoverText, placesOf } from "../lsp-answers.ts";
-import { defineTool, type Tool } from "../tool.ts";
+import { defineTool, LineNumber, type Tool } from "../tool.ts";
 
 export const symbolInput = {
   path: z.string().describe("The file that mentions the symbol"),
-  line: z.number().int().min(1).max(10_000_000).describe("The line, from 1"),
+  line: LineNumber.describe("The line, from 1"),
   symbol: z.string().min(1).max(500).describe("The name, as on that line"),
 };
 
@@ -24,8 +24,7 @@ function placesTool(
     input: symbolInput,
     annotations: { readOnlyHint: true },
     async run(args, context) {
-      const symbol = { ...args, path: await context.workspace.file(args.path) };
-      const { answered, remarks } = await askAboutSymbol(method, symbol, more, context);
+      const { answered, remarks } = await askAboutSymbol(method, args, more, context);
       const places = answered.flatMap(({ server, result }) =>
         placesOf(result).map((place) => ({ ...place, server })),
       );
@@ -65,8 +64,7 @@ export const hover = defineTool({
   input: symbolInput,
   annotations: { readOnlyHint: true },
   async run(args, context) {
-    const symbol = { ...args, path: await context.workspace.file(args.path) };
-    const { answered, remarks } = await askAboutSymbol("textDocument/hover", symbol, {}, context);
+    const { answered, remarks } = await askAboutSymbol("textDocument/hover", args, {}, context);
     const texts = answered.map(({ result }) => hoverText(result)).filter((text) => text !== "");
     const found =
       texts.length > 0 ? texts : answered.length > 0 ? [`No information about ${args.symbol}.`] : [];

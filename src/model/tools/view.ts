@@ -2,9 +2,7 @@
 import * as z from "zod";
 import { Refusal } from "../../base/refusal.ts";
 import { count, cutOff, oneLine } from "../format.ts";
-import { type Answer, type CallContext, defineTool } from "../tool.ts";
-
-const MAX_LINE = 10_000_000;
+import { type Answer, type CallContext, defineTool, LineNumber } from "../tool.ts";
 
 export const openFile = defineTool({
   name: "open_file",
@@ -13,7 +11,7 @@ export const openFile = defineTool({
     "Shows a file to the user in a window of the editor, at a line. The user can continue to work.",
   input: {
     path: z.string().describe("The file"),
-    line: z.number().int().min(1).max(MAX_LINE).optional().describe("The line, from 1"),
+    line: LineNumber.optional().describe("The line, from 1"),
   },
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true },
   async run({ path, line }, { ask, workspace }) {
@@ -31,7 +29,7 @@ export const openFile = defineTool({
 
 const Item = z.object({
   path: z.string().describe("The file"),
-  line: z.number().int().min(1).max(MAX_LINE).describe("The line, from 1"),
+  line: LineNumber.describe("The line, from 1"),
   text: z.string().max(1000).describe("The text of the entry"),
 });
 
