@@ -28,6 +28,9 @@ const MAX_OBSOLETE_LENGTH = 1024 * 1024;
 /** Idle time after which removed and replaced values are erased. */
 const ERASE_DELAY_MS = 500;
 
+/** Delay before values are written again after a failed write, for example on a full disk. */
+const RETRY_DELAY_MS = 10_000;
+
 /**
  * Ends each field of a line. The fields are the time, the key, and the value as JSON (empty for a removal). JSON text
  * contains no tabs.
@@ -39,10 +42,12 @@ export interface Journal {
   save(key: string, value: unknown): void;
   remove(key: string): void;
   /**
-   * Resolves when all pending values have been written.
-   * @returns false if a write has failed since the last call, for example because the disk is full
+   * Writes all pending values, also those whose last write has failed.
+   * @returns false if values could not be written, for example because the disk is full
    */
   flush(): Promise<boolean>;
+  /** Resolves when no value is pending, which may be long after a failed write. */
+  stored(): Promise<void>;
   /**
    * Reads the values that were stored before this call. Skips damaged values. Later writes wait until the read has
    * ended.
@@ -70,6 +75,8 @@ export function createJournal(file: string, log: Log): Journal {
    * may change again before the write.
    */
   const due = new Map<string, unknown>();
+  /** Values of `due` that are being written. They are due again if the write fails. */
+  const unwritten = new Map<string, unknown>();
   /** Time and size of each stored value, oldest first. */
   const stored = new Map<string, { at: number; size: number }>();
   /**
@@ -80,8 +87,10 @@ export function createJournal(file: string, log: Log): Journal {
   let storedSize = 0;
   /** Set while values are being written. */
   let writing: Promise<void> | undefined;
-  /** Whether a write has failed since the last call of `flush`. */
-  let hasFailed = false;
+  /** Set after a failed write, until the next attempt. */
+  let retry: NodeJS.Timeout | undefined;
+  /** Called when no value is pending. */
+  const waiting: (() => void)[] = [];
   let reading: Promise<unknown> = Promise.resolve();
   let idle: NodeJS.Timeout | undefined;
   /**
@@ -137,13 +146,29 @@ export function createJournal(file: string, log: Log): Journal {
       await yieldIfDue();
       const value = due.get(key); // reads the latest value, because it may have changed during the pause
       due.delete(key); // a later `save` adds the key again, and this loop then reaches it
+      unwritten.set(key, value);
       text += entryOf(key, value);
       if (text.length < MAX_SMALL / 2) continue;
       const part = text;
       text = "";
       await append(part);
+      unwritten.clear();
     }
     await append(text);
+    unwritten.clear();
+  }
+
+  /** Makes the values of a failed write due again. */
+  async function writeLater(): Promise<void> {
+    for (const [key, value] of unwritten) if (!due.has(key)) due.set(key, value);
+    unwritten.clear();
+    recount(await readLines(file)); // some of the lines may have been written
+    size = undefined;
+    const again = () => {
+      retry = undefined;
+      begin();
+    };
+    retry = setTimeout(again, RETRY_DELAY_MS).unref();
   }
 
   /**
@@ -167,21 +192,21 @@ export function createJournal(file: string, log: Log): Journal {
     await afterReading;
     try {
       do {
-        await writeDue().catch((error: unknown) => {
-          hasFailed = true;
-          throw error;
-        });
+        await writeDue();
         await tidy(isIdle);
       } while (due.size > 0);
     } catch (error) {
       log.warn("not stored for a later host:", error);
+      if (unwritten.size > 0) await writeLater();
     }
     writing = undefined;
-    if (due.size > 0) begin();
-    else if (!isIdle) idle = setTimeout(() => begin(true), ERASE_DELAY_MS).unref();
+    if (due.size > 0) return begin();
+    if (!isIdle) idle = setTimeout(() => begin(true), ERASE_DELAY_MS).unref();
+    for (const resolve of waiting.splice(0)) resolve();
   }
 
   function begin(isIdle = false): void {
+    if (retry) return;
     clearTimeout(idle);
     writing ??= write(reading, isIdle);
   }
@@ -201,12 +226,18 @@ export function createJournal(file: string, log: Log): Journal {
   return {
     save,
     remove: (key) => save(key, undefined),
-    flush: async () => {
+    async flush() {
+      clearTimeout(retry);
+      retry = undefined;
+      if (due.size > 0) begin();
       while (writing) await writing;
-      const isStored = !hasFailed;
-      hasFailed = false;
-      return isStored;
+      return due.size === 0;
     },
+    stored: () =>
+      new Promise((resolve) => {
+        if (writing || due.size > 0) waiting.push(resolve);
+        else resolve();
+      }),
     load() {
       const loaded = (writing ?? Promise.resolve()).then(readStored);
       reading = loaded.then(() => {}); // keeps no reference to the values, which may be large

@@ -102,8 +102,10 @@ export function createLeftChanges(own: string, journal: Journal): LeftChanges {
         journal.save(one.key, value);
         values.push(value);
       }
-      // If a value could not be written, for example on a full disk, a later Neovim finds it in the taken journal.
-      if (await journal.flush()) await Promise.allSettled(taken.map(putBack));
+      const putAllBack = () => Promise.allSettled(taken.map(putBack));
+      // Until all values are written, which a full disk may delay, a later Neovim finds them in the taken journal.
+      if (await journal.flush()) await putAllBack();
+      else void journal.stored().then(putAllBack);
       return values.reverse();
     },
     async prune() {

@@ -1,7 +1,7 @@
 /** Tests that a new Neovim continues with the changes of Neovims that have ended. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import t, { type Test } from "tap";
 import { ChangesHost } from "../support/changes.ts";
@@ -184,6 +184,24 @@ t.test("changes of an ended Neovim are not lost if they cannot be stored again",
   const last = nextOf(t, first, "3");
   await waitFor(() => last.change("a.txt"), "the change");
   await last.undoesTo(t, "a.txt", "1\n2\n3\n");
+});
+
+t.test("changes that are decided after a full disk are not listed again", async (t) => {
+  const first = await ended(t);
+  const [machine = ""] = first.keptFiles().map(dirname);
+  const blocked = join(machine, "2.jsonl");
+  mkdirSync(blocked); // as on a full disk, the next Neovim cannot write its journal
+  const next = nextOf(t, first);
+  await waitFor(() => next.change("a.txt"), "the change");
+  await next.edit("b.txt", "b\n");
+  await next.keep("a.txt");
+  rmdirSync(blocked);
+  await next.edit("c.txt", "c\n");
+  await next.changes.close();
+  const last = nextOf(t, first, "3");
+  await waitFor(() => last.change("c.txt"), "the changes");
+  await last.settle();
+  t.same([...last.shown.keys()], [last.path("b.txt"), last.path("c.txt")]);
 });
 
 t.test("a journal that cannot be read is left for its owner", async (t) => {
