@@ -38,20 +38,12 @@ local function room()
   return above * (vim.o.columns - 1) + vim.v.echospace
 end
 
---- Returns the first characters of a text that fit into a number of screen cells.
----@param characters string[]
+--- Returns the start of a text that fits into a number of screen cells.
+---@param text string Must be printable, see |strtrans()|.
 ---@param cells integer
----@return string[]
-local function take(characters, cells)
-  local taken = {}
-  for i, character in ipairs(characters) do
-    cells = cells - vim.fn.strdisplaywidth(character)
-    if cells < 0 then
-      break
-    end
-    taken[i] = character
-  end
-  return taken
+---@return string
+local function start_of(text, cells)
+  return vim.fn.printf(("%%.%dS"):format(math.max(cells, 0)), text)
 end
 
 --- Returns how many screen cells `fit` uses for the end of a text. This is a third of the cells. The end gets up to two
@@ -79,11 +71,9 @@ local function fit(text, cells)
   if vim.fn.strdisplaywidth(text) <= cells then
     return text
   end
-  local characters = vim.fn.split(text, [[\zs]])
-  local ending = width_of_end(text, cells)
-  local head = take(characters, cells - 1 - ending)
-  local tail = vim.fn.reverse(take(vim.fn.reverse(characters), ending))
-  return table.concat(head) .. "…" .. table.concat(tail)
+  local before = start_of(text, vim.fn.strdisplaywidth(text) - width_of_end(text, cells))
+  local tail = text:sub(#before + 1)
+  return start_of(text, cells - 1 - vim.fn.strdisplaywidth(tail)) .. "…" .. tail
 end
 
 --- Returns the lines of a text for the message history. Splits lines that are too long for the screen. If 'cmdheight'
@@ -98,11 +88,11 @@ local function lines(text)
   return vim
     .iter(found)
     :map(function(line)
-      local pieces, rest = {}, vim.fn.split(line, [[\zs]])
-      while #rest > 0 do
-        local piece = take(rest, math.max(room(), 2))
-        pieces[#pieces + 1] = table.concat(piece)
-        rest = vim.list_slice(rest, #piece + 1)
+      local pieces, rest = {}, vim.fn.strtrans(line)
+      while rest ~= "" do
+        local piece = start_of(rest, math.max(room(), 2))
+        pieces[#pieces + 1] = piece
+        rest = rest:sub(#piece + 1)
       end
       return pieces
     end)
@@ -139,7 +129,7 @@ local function show(notices)
   local notice = foremost(notices)
   -- The first line says what happened, and the last line says what to do. The lines between them are output of a
   -- program.
-  local text = notice.text:gsub("\n.*\n", " … "):gsub("%s+", " ")
+  local text = vim.fn.strtrans((notice.text:gsub("\n.*\n", " … "):gsub("%s+", " ")))
   local more, width = "", room() - #NAME
   if #notices > 1 then
     more = (" (+%d in :messages)"):format(#notices - 1)

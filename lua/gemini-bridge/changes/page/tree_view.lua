@@ -126,12 +126,7 @@ local function shorten(text, width)
   if cells(text) <= width then
     return text
   end
-  local characters = vim.fn.strchars(text)
-  while characters > 0 and cells(text) >= width do
-    characters = characters - 1
-    text = vim.fn.strcharpart(text, 0, characters)
-  end
-  return text .. "…"
+  return vim.fn.printf(("%%.%dS…"):format(width - 1), text)
 end
 
 --- Returns the total width of words, with a blank before each word.
