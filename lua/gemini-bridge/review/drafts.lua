@@ -1,6 +1,7 @@
 --- Saves drafts to a file every second. A draft is a text that the user has edited in an open review. The next Neovim
 --- restores the drafts if this Neovim exits without |VimLeavePre|: after a kill or |:noautocmd|.
 local private_file = require("gemini-bridge.disk.private_file")
+local records = require("gemini-bridge.review.records")
 local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
@@ -32,9 +33,8 @@ function M.delete()
   end
 end
 
----@param edits fun(): gemini_bridge.Draft[]
-local function save(edits)
-  local drafts = edits()
+local function save()
+  local drafts = records.unsaved()
   is_following = #drafts > 0
   if not is_following then
     return M.delete()
@@ -44,16 +44,13 @@ local function save(edits)
   if is_new and not private_file.write(file_of(vim.fn.getpid()), vim.json.encode(drafts)) then
     saved = drafts
   end
-  scheduler.after(SAVE_INTERVAL_MS, function()
-    save(edits)
-  end)
+  scheduler.after(SAVE_INTERVAL_MS, save)
 end
 
 --- Saves drafts now and every second, until no open review contains edits.
----@param edits fun(): gemini_bridge.Draft[] Returns the edited texts of open reviews.
-function M.follow(edits)
+function M.follow()
   if not is_following then
-    save(edits)
+    save()
   end
 end
 

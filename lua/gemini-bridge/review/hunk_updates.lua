@@ -36,7 +36,7 @@ function M.follow(review, buf)
   local update = scheduler.coalesce(function()
     records.copy_edits(review)
     if review.unloaded then
-      drafts.follow(records.unsaved)
+      drafts.follow()
     end
     M.update(review)
   end, COUNT_DELAY_MS)

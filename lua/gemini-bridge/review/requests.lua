@@ -3,7 +3,6 @@ local auto_edit_hint = require("gemini-bridge.review.auto_edit_hint")
 local choose = require("gemini-bridge.editor.choose")
 local notify = require("gemini-bridge.notify")
 local decision = require("gemini-bridge.review.decision")
-local saved_texts = require("gemini-bridge.review.saved_texts")
 local path = require("gemini-bridge.disk.path")
 local records = require("gemini-bridge.review.records")
 local create_review = require("gemini-bridge.review.create_review")
@@ -26,8 +25,6 @@ local function announce(review)
   local name = path.display(review.filePath, math.max(room, 8))
   notify(("%s proposes a change to %s%s"):format(who, name, rest))
 end
-
-saved_texts.save_on_exit(records.unsaved)
 
 --- Opens a review. If the review is already open, replaces its text. Raises an error if the path is relative or names a
 --- directory.

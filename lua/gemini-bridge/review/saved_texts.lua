@@ -6,6 +6,7 @@ local drafts = require("gemini-bridge.review.drafts")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 local private_file = require("gemini-bridge.disk.private_file")
+local records = require("gemini-bridge.review.records")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local text = require("gemini-bridge.review.text")
 local window = require("gemini-bridge.editor.window")
@@ -178,22 +179,19 @@ function M.read(args)
   end
 end
 
---- Saves all texts when Neovim exits.
----@param unsaved fun(): gemini_bridge.Draft[] Returns the edited texts of open reviews.
-function M.save_on_exit(unsaved)
-  vim.api.nvim_create_autocmd("VimLeavePre", {
-    group = vim.api.nvim_create_augroup("gemini-bridge.kept", {}),
-    callback = function()
-      for _, draft in ipairs(unsaved()) do
-        add(draft.filePath, draft.content)
-      end
-      drafts.delete()
-      for _, kept in pairs(own) do
-        save_edits(kept, vim.fn.bufnr("^" .. buffer_name(kept) .. "$"))
-      end
-    end,
-  })
-end
+-- Saves all texts when Neovim exits.
+vim.api.nvim_create_autocmd("VimLeavePre", {
+  group = vim.api.nvim_create_augroup("gemini-bridge.kept", {}),
+  callback = function()
+    for _, draft in ipairs(records.unsaved()) do
+      add(draft.filePath, draft.content)
+    end
+    drafts.delete()
+    for _, kept in pairs(own) do
+      save_edits(kept, vim.fn.bufnr("^" .. buffer_name(kept) .. "$"))
+    end
+  end,
+})
 
 --- Opens the texts that an earlier Neovim saved for files below the current directory. Shows the commands to edit these
 --- texts.
