@@ -1,6 +1,5 @@
 --- Creates reviews: record, buffers, key mappings and listeners.
 local close_events = require("gemini-bridge.review.close_events")
-local config = require("gemini-bridge.config")
 local decision = require("gemini-bridge.review.decision")
 local hunk_updates = require("gemini-bridge.review.hunk_updates")
 local keys = require("gemini-bridge.review.keys")
@@ -21,37 +20,6 @@ local winbar = require("gemini-bridge.review.window.winbar")
 local typed_write = require("gemini-bridge.review.typed_write")
 
 local M = {}
-
---- Accepts a proposal after the user has typed `:w` or a similar command.
----@param review gemini_bridge.Review
----@param close_when "now"|"next" See |decision.accept()|.
----@param force boolean
----@return boolean accepted
-local function accept_by_write(review, close_when, force)
-  if not config.get().diff.write_accepts then
-    notify(
-      ":w does not accept a proposal, because your option diff.write_accepts is off: use :GeminiAccept.",
-      "warn"
-    )
-    return false
-  end
-  return decision.accept(review, close_when, force)
-end
-
----@param review gemini_bridge.Review
-local function map_keys(review)
-  keys.map(review, {
-    accept = function()
-      decision.accept(review, "now")
-    end,
-    reject = function()
-      decision.reject(review, "now")
-    end,
-    write = function()
-      accept_by_write(review, "now", false)
-    end,
-  })
-end
 
 --- Updates a review when the user leaves, splits or resizes windows or shows another buffer in a window.
 ---@param review gemini_bridge.Review
@@ -111,7 +79,7 @@ local function listen(review)
   review.stops = {
     user_action.watch(),
     typed_write.watch(buf, review.group, function(force)
-      return accept_by_write(review, "next", force)
+      return decision.accept_by_write(review, "next", force)
     end),
     staleness.watch(review),
     function()
@@ -131,7 +99,7 @@ local function complete(review)
   if review.view then
     open_windows.align(review.view)
   end
-  map_keys(review)
+  keys.map(review)
   hunk_updates.update(review)
   screen.scroll_to_first_hunk(review)
   -- Announces the review last, so that scripts can override keys and options.

@@ -1,5 +1,6 @@
 --- Ends reviews. Sends the decision to the Node host at once, and closes the windows as soon as Neovim allows changes.
 local channel = require("gemini-bridge.bridge.channel")
+local config = require("gemini-bridge.config")
 local saved_texts = require("gemini-bridge.review.saved_texts")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
@@ -174,6 +175,22 @@ function M.accept(review, close_when, force)
   -- Sends the version of the file that the user has compared. The Node host must not overwrite a later version.
   local payload = { id = review.id, content = content, version = path.version(review.filePath) }
   return finish(review, "Accepted", close_when, { "diff_accepted", payload })
+end
+
+--- Accepts a proposal after the user has typed `:w` or a similar command.
+---@param review gemini_bridge.Review
+---@param close_when "now"|"next" See |decision.accept()|.
+---@param force? boolean
+---@return boolean accepted
+function M.accept_by_write(review, close_when, force)
+  if not config.get().diff.write_accepts then
+    notify(
+      ":w does not accept a proposal, because your option diff.write_accepts is off: use :GeminiAccept.",
+      "warn"
+    )
+    return false
+  end
+  return M.accept(review, close_when, force)
 end
 
 --- Rejects a proposal.

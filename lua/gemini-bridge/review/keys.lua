@@ -1,5 +1,6 @@
 --- Maps keys in the proposal buffer. Each action also has a <Plug> mapping, for users who set no key in the options.
 local config = require("gemini-bridge.config")
+local decision = require("gemini-bridge.review.decision")
 local hunk_updates = require("gemini-bridge.review.hunk_updates")
 local diff_hunks = require("gemini-bridge.review.diff_hunks")
 local key_list = require("gemini-bridge.editor.key_list")
@@ -36,11 +37,6 @@ local function key_rows(actions)
   return rows
 end
 
----@class gemini_bridge.Decide
----@field accept fun()
----@field reject fun()
----@field write fun() Acts like `:w`.
-
 ---@param review gemini_bridge.Review
 ---@param hunk? gemini_bridge.Hunk
 local function go_to(review, hunk)
@@ -74,9 +70,8 @@ end
 
 --- Returns the actions for a proposal in the order of the list that `g?` shows.
 ---@param review gemini_bridge.Review
----@param decide gemini_bridge.Decide
 ---@return gemini_bridge.ReviewAction[]
-local function actions_of(review, decide)
+local function actions_of(review)
   local proposal = review.buffers.proposal
   local steps = {} ---@type (fun(): boolean)[]
 
@@ -93,6 +88,12 @@ local function actions_of(review, decide)
         go_to(review, diff_hunks.nearest(review.hunks, line, 1))
       end
     end
+  end
+  local function accept()
+    decision.accept(review, "now")
+  end
+  local function reject()
+    decision.reject(review, "now")
   end
   local function keep(hunk)
     return diff_hunks.keep(proposal, hunk)
@@ -112,8 +113,8 @@ local function actions_of(review, decide)
   end
 
   local actions = {
-    { "accept", "Accept the proposal", decide.accept },
-    { "reject", "Reject the proposal", decide.reject },
+    { "accept", "Accept the proposal", accept },
+    { "reject", "Reject the proposal", reject },
     { "keep", "Keep this hunk", on_hunk(keep) },
     { "drop", "Drop this hunk", on_hunk(drop) },
     { "undo", "Undo the last kept or dropped hunk", undo_last },
@@ -129,10 +130,9 @@ end
 
 --- Maps the keys for a review in its proposal buffer.
 ---@param review gemini_bridge.Review
----@param decide gemini_bridge.Decide
-function M.map(review, decide)
+function M.map(review)
   local buf = review.buffers.proposal
-  for _, action in ipairs(actions_of(review, decide)) do
+  for _, action in ipairs(actions_of(review)) do
     local name, desc, run = unpack(action)
     local plug = ("<Plug>(gemini-%s)"):format(name)
     vim.keymap.set("n", plug, run, { buffer = buf, desc = desc })
@@ -141,7 +141,9 @@ function M.map(review, decide)
       vim.keymap.set("n", key, plug, { buffer = buf, remap = true, desc = desc })
     end
   end
-  vim.keymap.set("n", "ZZ", decide.write, { buffer = buf, desc = "Accept the proposal, like :x" })
+  vim.keymap.set("n", "ZZ", function()
+    decision.accept_by_write(review, "now")
+  end, { buffer = buf, desc = "Accept the proposal, like :x" })
 end
 
 return M
