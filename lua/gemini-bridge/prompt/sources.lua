@@ -14,22 +14,21 @@ local function one_line(text)
   return vim.trim((text:gsub("%s+", " ")))
 end
 
---- Returns the file of a buffer. For a proposal's buffer, returns the file that the proposal would change.
----@param buf integer
+--- Returns the file of the current buffer. In a proposal, returns the file that the proposal would change.
 ---@return string? path
 ---@return string? problem
-local function file_of(buf)
-  local review = vim.b[buf].gemini_diff
+local function file_here()
+  local review = vim.b.gemini_diff
   if review then
     return review.filePath
   end
-  local path = vim.api.nvim_buf_get_name(buf)
-  if vim.bo[buf].buftype ~= "" or path == "" then
+  local path = vim.api.nvim_buf_get_name(0)
+  if vim.bo.buftype ~= "" or path == "" then
     return nil, "This buffer has no file."
   elseif not vim.uv.fs_stat(path) then
     return nil, "This file is not on disk yet: write it first, so that the CLI can read it."
   end
-  if vim.bo[buf].modified then
+  if vim.bo.modified then
     require("gemini-bridge.notify")(
       "The CLI reads the file without your unsaved changes: write the file to include them.",
       "warn"
@@ -107,7 +106,7 @@ function sources.here(opts)
     end, entries),
       "There is no file on this line."
   end
-  local path, problem = file_of(0)
+  local path, problem = file_here()
   if path then
     local lines = opts.lines or {}
     return { { path = path, first = lines[1], last = lines[2] } }
@@ -128,7 +127,7 @@ end
 --- Returns the diagnostics of the current file.
 ---@param opts gemini_bridge.SendOptions
 function sources.diagnostics(opts)
-  local path, problem = file_of(0)
+  local path, problem = file_here()
   if not path then
     return nil, problem
   end

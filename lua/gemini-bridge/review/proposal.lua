@@ -19,9 +19,8 @@ local OPTIONS = {
 }
 
 ---@param buf integer
----@param options table<string, any>
-local function set_options(buf, options)
-  for name, value in pairs(options) do
+local function set_options(buf)
+  for name, value in pairs(OPTIONS) do
     vim.api.nvim_set_option_value(name, value, { buf = buf })
   end
 end
@@ -31,7 +30,7 @@ end
 ---@param buftype "acwrite"|"nofile"
 local function create(name, bytes, buftype)
   local buf = window.create_buffer(false, true)
-  set_options(buf, OPTIONS)
+  set_options(buf)
   vim.bo[buf].buftype = buftype
   text.fill(buf, bytes)
   window.delete_restored(name)
@@ -99,7 +98,7 @@ local function set_filetype(buf, name)
   local buftype, modifiable = vim.bo[buf].buftype, vim.bo[buf].modifiable
   scheduler.attempt(vim.api.nvim_set_option_value, "filetype", name, { buf = buf })
   -- Sets the options again, because file type plugins may have changed them.
-  set_options(buf, OPTIONS)
+  set_options(buf)
   vim.bo[buf].buftype, vim.bo[buf].modifiable = buftype, modifiable
 end
 
