@@ -41,10 +41,9 @@ export function prepareDirectory(profile: Profile): void {
   }
   let directory = isTemporary ? tmpdir() : ownDirectory(dirname(wanted));
   const names = isTemporary ? relative(directory, wanted).split(sep) : [basename(wanted)];
-  const uid = process.getuid?.();
   const advice = isTemporary ? "set TMPDIR to a directory of your own" : "make yourself its owner (chown)";
   const alternative = isTemporary ? `, or ${advice}` : "";
-  checkParent(directory, uid, !isTemporary, { advice, alternative });
+  checkParent(directory, !isTemporary, { advice, alternative });
   for (const name of names) {
     directory = join(directory, name);
     try {
@@ -64,9 +63,8 @@ export function prepareDirectory(profile: Profile): void {
       throw new DiscoveryError(`${directory} is a symbolic link; remove it${alternative}`);
     if (!found.isDirectory())
       throw new DiscoveryError(`${directory} is not a directory; remove it${alternative}`);
-    if (uid !== undefined && found.uid !== uid) throw belongsToAnother(directory, advice);
-    if (uid !== undefined && (found.mode & (GROUP_MAY_WRITE | OTHERS_MAY_WRITE)) !== 0)
-      chmodSync(directory, 0o700);
+    if (!platform.isOwn(found.uid)) throw belongsToAnother(directory, advice);
+    if ((found.mode & (GROUP_MAY_WRITE | OTHERS_MAY_WRITE)) !== 0) chmodSync(directory, 0o700);
   }
 }
 
@@ -94,11 +92,11 @@ function ownDirectory(path: string): string {
 
 /**
  * Refuses a parent directory in which another user could replace the directory of the discovery files.
- * @param isOwn whether the directory is in the user's home. If so, the user's private group may have write permission
+ * @param isOwn whether the directory is in the user's home. If so, the user's private group may have write permission.
+ * Its id is that of the user
  */
 function checkParent(
   directory: string,
-  uid: number | undefined,
   isOwn: boolean,
   { advice, alternative }: { advice: string; alternative: string },
 ): void {
@@ -106,18 +104,18 @@ function checkParent(
   const found = statSync(directory, { throwIfNoEntry: false });
   if (!found?.isDirectory())
     throw new DiscoveryError(`the temporary directory ${directory} does not exist; create it, or set TMPDIR`);
-  if (uid === undefined) return;
   if ((found.mode & STICKY) === 0) {
     if ((found.mode & OTHERS_MAY_WRITE) !== 0)
       throw new DiscoveryError(
         `anyone may rename files in ${directory}; set its sticky bit (chmod +t)${alternative}`,
       );
-    if ((found.mode & GROUP_MAY_WRITE) !== 0 && !(isOwn && found.gid === uid))
+    if ((found.mode & GROUP_MAY_WRITE) !== 0 && !(isOwn && platform.isOwn(found.gid)))
       throw new DiscoveryError(
         `the group of ${directory} may rename files there; remove that permission (chmod g-w)${alternative}`,
       );
   }
-  if (found.uid !== uid && found.uid !== 0 && !mayBeRoots(found)) throw belongsToAnother(directory, advice);
+  if (!platform.isOwn(found.uid) && found.uid !== 0 && !mayBeRoots(found))
+    throw belongsToAnother(directory, advice);
 }
 
 /**
