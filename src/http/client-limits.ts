@@ -1,7 +1,7 @@
 /** Limits names and ids from clients, because the host stores them for each session and passes them to Lua. */
 import type { SessionInfo } from "./client.ts";
 
-/** Maximum body of a request without a session id (UTF-16 units). */
+/** Maximum JSON body of a request without a session id (UTF-16 units). */
 export const MAX_FIRST_MESSAGE_LENGTH = 64 * 1024;
 
 /** Maximum length of a client's name and version (UTF-16 units). */

@@ -10,7 +10,6 @@ declare module "fastify" {
     credential: string;
   }
   interface FastifyContextConfig {
-    maxFirstMessage?: number;
     isText?: boolean;
   }
 }
@@ -19,9 +18,7 @@ declare module "fastify" {
 export interface Route {
   readonly url: string;
   readonly methods: HTTPMethods[];
-  /** Maximum body of a request without a session id (UTF-16 units). */
-  readonly maxFirstMessage?: number;
-  /** Whether the handler gets the body as an unparsed string. */
+  /** Whether the handler gets the body as an unparsed string. Otherwise, the handler gets parsed JSON. */
   readonly isText?: boolean;
   handler(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>;
   /** Called when the application closes. */

@@ -1,9 +1,10 @@
 /** Builds the HTTP application: the routes, and the checks of every request. */
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { attempt } from "../base/attempt.ts";
 import type { Log } from "../base/log.ts";
+import { MAX_FIRST_MESSAGE_LENGTH } from "./client-limits.ts";
 import { rpcError, sendClientError, sendError } from "./errors.ts";
 import { type Address, checkHost, checkRoute, checkToken, type Route } from "./guard.ts";
 
@@ -49,7 +50,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
     // Accepts an empty body in a DELETE request: some clients send a Content-Type header without a body.
     if (body === "" && request.method === "DELETE") done(null);
     else if (request.routeOptions.config.isText) done(null, body);
-    else if (request.headers["mcp-session-id"] === undefined && body.length > maxFirstMessage(request))
+    else if (request.headers["mcp-session-id"] === undefined && body.length > MAX_FIRST_MESSAGE_LENGTH)
       done(Object.assign(new Error("the first message is too long"), { statusCode: 413 }));
     else void parseJson(request, body, done);
   });
@@ -69,23 +70,14 @@ export function buildApp(options: AppOptions): FastifyInstance {
   app.addHook("onRequest", checkRoute(routes));
   app.addHook("onSend", ({ method, socket }, { statusCode }, payload, done) => {
     // Does not log path and headers, because they are untrusted. session.ts logs the requests that the SDK refuses.
+    const words = typeof payload === "string" ? payload : "";
     if (statusCode >= 400)
-      log.debug(`connection ${socket.remotePort}: ${method} was answered ${statusCode}`, ownWords(payload));
+      log.debug(`connection ${socket.remotePort}: ${method} was answered ${statusCode}`, words);
     done();
   });
   app.setErrorHandler(sendError);
-  for (const { url, methods, maxFirstMessage, isText, handler } of routes) {
-    const config = { ...(maxFirstMessage && { maxFirstMessage }), ...(isText && { isText }) };
-    app.route({ method: methods, url, handler, config });
-  }
+  for (const { url, methods, isText = false, handler } of routes)
+    app.route({ method: methods, url, handler, config: { isText } });
   app.setNotFoundHandler((_request, reply) => reply.code(404).send(rpcError(-32601, "Not found")));
   return app;
-}
-
-function maxFirstMessage({ routeOptions }: FastifyRequest): number {
-  return routeOptions.config.maxFirstMessage ?? Number.POSITIVE_INFINITY;
-}
-
-function ownWords(payload: unknown): string {
-  return typeof payload === "string" ? payload : "";
 }

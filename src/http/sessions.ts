@@ -6,7 +6,7 @@ import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Log } from "../base/log.ts";
 import type { ClientEvents, SessionInfo } from "./client.ts";
-import { hasLongId, type Introduction, MAX_FIRST_MESSAGE_LENGTH, sessionInfo } from "./client-limits.ts";
+import { hasLongId, type Introduction, sessionInfo } from "./client-limits.ts";
 import { DISCOVER, methodNotFound, rpcError } from "./errors.ts";
 import type { Route } from "./guard.ts";
 import type { Connection, Session } from "./session.ts";
@@ -160,7 +160,6 @@ export function createSessions(options: SessionOptions): Sessions {
     route: (url) => ({
       url,
       methods: ["GET", "POST", "DELETE"],
-      maxFirstMessage: MAX_FIRST_MESSAGE_LENGTH,
       handler: handle,
       close,
     }),
