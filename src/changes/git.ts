@@ -2,7 +2,7 @@
  * Runs Git in repositories that may be hostile. The commands run no filters and no hooks, write nothing, and fetch
  * nothing. In the work tree, Git reads only ignore files and attributes files.
  */
-import { spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 
 /** Maximum size of Git's output (bytes). Larger output is an error. */
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
@@ -45,23 +45,12 @@ export function runGit(
 ): Promise<Buffer | undefined> {
   const settings = SETTINGS.flatMap((setting) => ["-c", setting]);
   return new Promise((resolve) => {
-    const git = spawn("git", [...settings, ...args], {
-      cwd,
-      env: environment(),
-      timeout,
-      killSignal: "SIGKILL",
-      stdio: ["pipe", "pipe", "ignore"],
-    });
-    const chunks: Buffer[] = [];
-    let size = 0;
-    git.stdout.on("data", (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > MAX_OUTPUT_BYTES) git.kill("SIGKILL");
-      else chunks.push(chunk);
-    });
-    git.stdin.on("error", () => {}); // Git may end before it has read all input
-    git.stdin.end(input);
-    git.on("error", () => resolve(undefined));
-    git.on("close", (code) => resolve(code === 0 ? Buffer.concat(chunks) : undefined));
+    const limits = { timeout, killSignal: "SIGKILL", maxBuffer: MAX_OUTPUT_BYTES } as const;
+    const options = { cwd, env: environment(), encoding: "buffer", ...limits } as const;
+    const git = execFile("git", [...settings, ...args], options, (error, stdout) =>
+      resolve(error ? undefined : stdout),
+    );
+    git.stdin?.on("error", () => {}); // Git may end before it has read all input
+    git.stdin?.end(input);
   });
 }
