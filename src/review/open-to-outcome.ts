@@ -16,7 +16,7 @@ import { checkFile } from "./diff-tools.ts";
 import { areDropped } from "./dropped-edits.ts";
 import { FINAL_STATES, outcomeOf, type Review, type ReviewInfo, type ReviewState } from "./records.ts";
 import { createStaleness } from "./staleness.ts";
-import { createAcceptedTextWriter } from "./write-accepted-text.ts";
+import { writeAcceptedText } from "./write-accepted-text.ts";
 
 /** Session id of reviews that do not come from a CLI's `openDiff`. */
 const OWN_SESSION = "";
@@ -96,7 +96,6 @@ interface ReviewsOptions {
 export function createReviews(options: ReviewsOptions): Reviews {
   const { bridge, log, clients } = options;
   const closing = new AbortController();
-  const write = createAcceptedTextWriter(options.userFiles, log);
   /** All reviews that have not ended, by id. */
   const reviews = new Map<number, Review>(
     options.earlier.map((info) => [info.id, { ...info, name: info.filePath, state: "open" }]),
@@ -154,7 +153,10 @@ export function createReviews(options: ReviewsOptions): Reviews {
     if (client) move(review, "sent");
     const isOwn = sessionId === OWN_SESSION;
     const delivery = isOwn ? undefined : client?.sendDecision({ name, request, filePath, content });
-    const writing = isOwn && content !== undefined ? write(filePath, content, event?.version) : undefined;
+    const writing =
+      isOwn && content !== undefined
+        ? writeAcceptedText({ filePath, content, version: event?.version }, options)
+        : undefined;
     // The next calls must follow without `await`, so that they run before the CLI can react to the decision.
     options.decided(sessionId, filePath, content !== undefined);
     options.history.decided(id, content);
