@@ -55,6 +55,21 @@ for (const keys of [":split<CR>", ":vsplit<CR>", ":tab split<CR>"])
     for (const window of after as unknown[]) t.same(window, ORDINARY);
   });
 
+t.test("after a review, the user's own comparison of the file survives :edit!", async (t) => {
+  const { reviewer, nvim } = await start(t);
+  await nvim.input(":edit b.txt<CR>:GeminiReject<CR>"); // the window never shows the file again
+  await reviewer.outcome();
+  await reviewer.outcomes();
+  await nvim.input(":vsplit a.txt<CR>");
+  t.equal(await nvim.lua("return vim.wo.diff"), false, "no diff mode of the review");
+  await nvim.input(":windo diffthis<CR><C-w>t:edit!<CR>");
+  t.same(
+    await nvim.lua("return { vim.fn.expand('%'), vim.wo.diff }"),
+    ["a.txt", true],
+    "the diff mode of the user",
+  );
+});
+
 for (const floats of [1, 3])
   t.test(`the window behind ${floats} picker windows keeps its buffer`, async (t) => {
     const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["b.txt", "-o", "c.txt"] });

@@ -47,8 +47,8 @@ function M.end_comparison(view)
 end
 
 --- Ends diff mode in a window when the user opens another buffer in place of the original text. Neovim remembers
---- window options for each buffer and turns diff mode on again when the original text returns, in this window or in
---- another. This function then turns diff mode off a second time.
+--- window options for each buffer and turns diff mode on again when the original text returns to this window, or when a
+--- window shows the original text for the first time. This function then turns diff mode off a second time.
 ---@param view gemini_bridge.View
 function M.release_original(view)
   local win = view.original --[[@as integer]]
@@ -59,13 +59,19 @@ function M.release_original(view)
     diff_options.stop(view.proposal)
     window.set(view.proposal, { foldenable = false }) -- as when the proposal is shown alone
   end
+  -- Windows with options of their own for the original text. Diff mode in these windows is the user's choice.
+  local known = {} ---@type table<integer, true>
+  for _, other in ipairs(vim.fn.win_findbuf(view.buffers.original)) do
+    known[other] = true
+  end
   vim.api.nvim_create_autocmd("BufWinEnter", {
     buffer = view.buffers.original,
     callback = function()
       local current = vim.api.nvim_get_current_win()
-      if current == win or vim.wo[current].diff then
+      if current == win or vim.wo[current].diff and not known[current] then
         M.make_ordinary(borrowed, current)
       end
+      known[current] = true
       return current == win or not vim.api.nvim_win_is_valid(win)
     end,
   })
