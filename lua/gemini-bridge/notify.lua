@@ -23,9 +23,13 @@ local SEVERITY = { "debug", "info", "warn", "error" }
 local queue = {}
 
 --- Returns whether `vim.notify` is Neovim's own function, which shows no title and asks for ENTER after a long message.
---- In Neovim 0.12, the debug info of that function has "?" instead of a file name.
+--- In Neovim 0.12, the debug info of that function has "?" instead of a file name. A plugin such as nvim-notify may
+--- have set a callable table instead of a function.
 ---@return boolean
 local function is_default()
+  if type(vim.notify) ~= "function" then
+    return false
+  end
   local source = debug.getinfo(vim.notify, "S").source
   return source == "?" or source:find("vim/[%w_/]*editor%.lua$") ~= nil
 end

@@ -178,20 +178,30 @@ t.test("a message waits until the user has answered a question", async (t) => {
   });
 });
 
-t.test("the user's own vim.notify gets the whole message without the plugin's name", async (t) => {
-  const init = "shown = {} vim.notify = function(...) table.insert(shown, { ... }) end";
-  const nvim = await startNvim(t, { init, tui: { columns: 50, lines: 14 } });
-  const text = `${"much ".repeat(40)}\nand more\n`;
-  await nvim.lua(SEND, [
-    { text, level: "warn" },
-    { text: "b", level: "info" },
-  ]);
-  t.same(await nvim.waitFor("#shown == 2 and shown", "both"), [
-    [text, 3, { title: "Gemini" }],
-    ["b", 2, { title: "Gemini" }],
-  ]);
-  t.equal((await nvim.messages()).trim(), "");
-});
+const OWN_NOTIFY = {
+  function: "vim.notify = function(...) table.insert(shown, { ... }) end",
+  // nvim-notify is a table with a metatable.
+  "callable table":
+    "vim.notify = setmetatable({}, { __call = function(_, ...) table.insert(shown, { ... }) end })",
+};
+for (const [kind, set] of Object.entries(OWN_NOTIFY))
+  t.test(
+    `the user's own vim.notify, a ${kind}, gets the whole message without the plugin's name`,
+    async (t) => {
+      const init = `shown = {} ${set}`;
+      const nvim = await startNvim(t, { init, tui: { columns: 50, lines: 14 } });
+      const text = `${"much ".repeat(40)}\nand more\n`;
+      await nvim.lua(SEND, [
+        { text, level: "warn" },
+        { text: "b", level: "info" },
+      ]);
+      t.same(await nvim.waitFor("#shown == 2 and shown", "both"), [
+        [text, 3, { title: "Gemini" }],
+        ["b", 2, { title: "Gemini" }],
+      ]);
+      t.equal((await nvim.messages()).trim(), "");
+    },
+  );
 
 t.test("if the user's vim.notify fails, no message is lost", async (t) => {
   const init = "vim.notify = function() error('broken') end";
