@@ -17,7 +17,10 @@ export interface Companion {
   start(): Promise<void>;
   /** Stops the bridge, or cancels its start: undoes all completed steps, and reports to Lua. Idempotent. */
   stop(): Promise<void>;
-  /** Removes the bridge's files synchronously, so that signal handlers can call it. */
+  /**
+   * Removes the bridge's files, and stores the changes and the history. Works synchronously, so that signal handlers
+   * can call it.
+   */
   abandon(): void;
   /** Handles an event of Neovim. */
   dispatch(name: unknown, payload: unknown): void;
@@ -41,6 +44,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
   const { signal } = stopping;
   let status: Status = { state: "starting", version, build: BUILD, workspace: [], clients: [] };
   let memory: Memory = { sessions: [], interrupted: [], editorSessions: [], agents: [], diffs: [] };
+  let services: Services | undefined;
 
   function report(change: Partial<Status>): void {
     if (signal.aborted) return;
@@ -68,7 +72,6 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     memory = earlier;
     const { sessions, diffs } = memory;
     if (boot.memory) log.info(`follows a host: ${sessions.length} sessions, ${diffs.length} reviews`);
-    let services: Services | undefined;
     const undoWith = (dispose: () => unknown) => void disposals.push(dispose);
     undoWith(() => services?.close());
     const opened = await openPortAndDiscovery({ bridge, log, boot, report, signal, undoWith });
@@ -134,6 +137,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     abandon() {
       stopping.abort();
       for (const dispose of disposals.reverse()) dispose();
+      services?.storeNow();
     },
     dispatch: bridge.dispatch,
     log,

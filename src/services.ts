@@ -37,6 +37,8 @@ export interface Services {
   resume(): void;
   /** Must be called when directories are opened in Neovim. */
   opened(directories: readonly string[]): void;
+  /** Stores the changes and the history synchronously, because the process is about to end. */
+  storeNow(): void;
   /** Closes all features. Idempotent. */
   close(): Promise<void>;
 }
@@ -246,6 +248,7 @@ export function createServices(options: ServicesOptions): Services {
       for (const profile of profiles) void cleanUpDiscovery(profile);
     },
     opened: (directories) => void changes.opened(directories),
+    storeNow: changes.storeNow,
     close() {
       editor.close();
       prompts.close();

@@ -49,6 +49,8 @@ export interface ChangeMemory {
   takeLeft(isWanted: (path: string) => boolean): Promise<FileChange[]>;
   /** Returns true if the text of a file may be stored, that is, if the file is known to be shared with agents. */
   mayKeep(path: string): boolean;
+  /** Writes all pending data to disk synchronously, because the process is about to end. */
+  storeNow(): void;
   /** Writes all pending data to disk. Idempotent. */
   close(): Promise<void>;
 }
@@ -183,6 +185,7 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
       return changes.filter(isChanged);
     },
     mayKeep,
+    storeNow: journal.flushSync,
     async close() {
       files.close();
       await journal.flush();

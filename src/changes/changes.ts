@@ -68,6 +68,8 @@ export interface Changes {
   opened(directories: readonly string[]): Promise<void>;
   readonly history: History;
   readonly handlers: Pick<EventHandlers, keyof typeof changeEvents>;
+  /** Stores all changes and the history synchronously, because the process is about to end. */
+  storeNow(): void;
   /** Stops watching the disk, and stores all changes and the history. Idempotent. */
   close(): Promise<void>;
 }
@@ -340,6 +342,10 @@ export function createChanges({ bridge, userFiles, boot, log, ...options }: Chan
           const lines = problem === undefined ? wholeLines(textOf(undone(change)) ?? "") : [];
           bridge.tell("change_before", { path, lines, problem });
         }),
+    },
+    storeNow() {
+      memory.storeNow();
+      history.storeNow();
     },
     async close() {
       files.close();

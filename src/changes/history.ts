@@ -82,6 +82,8 @@ export interface History extends ReviewHistory {
   list(): Promise<Entry[]>;
   /** Returns entries by id. Leaves out missing entries, and entries without texts. */
   read(ids: readonly string[]): Promise<Map<string, KnownEntry>>;
+  /** Stores all entries synchronously, because the process is about to end. */
+  storeNow(): void;
   /** Stores all entries. Idempotent. */
   close(): Promise<void>;
 }
@@ -161,8 +163,12 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
     return { id: randomUUID(), at: Date.now(), cli, turn, prompt, path, kind };
   }
 
-  async function storeAll(): Promise<void> {
+  function keepAll(): void {
     for (const { keep } of unsaved.values()) keep();
+  }
+
+  async function storeAll(): Promise<void> {
+    keepAll();
     await journal.flush();
   }
 
@@ -225,6 +231,10 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
       for (const entry of await list((id) => wanted.has(id)))
         if (entry.texts) known.set(entry.id, { ...entry, texts: entry.texts });
       return known;
+    },
+    storeNow() {
+      keepAll();
+      journal.flushSync();
     },
     async close() {
       await storeAll();

@@ -46,6 +46,11 @@ export interface Journal {
    * @returns false if values could not be written, for example because the disk is full
    */
   flush(): Promise<boolean>;
+  /**
+   * Writes all pending values synchronously, because the process is about to end. Does nothing on a network drive,
+   * which may not answer.
+   */
+  flushSync(): void;
   /** Resolves when no value is pending, which may be long after a failed write. */
   stored(): Promise<void>;
   /**
@@ -108,9 +113,8 @@ export function createJournal(file: string, log: Log): Journal {
   /** Returns the line that stores or removes a value; an empty string if there is nothing to remove. */
   function entryOf(key: string, value: unknown): string {
     if (value === undefined && !stored.has(key)) return "";
-    const at = Date.now();
-    const text = textOf({ key, at, json: value === undefined ? "" : JSON.stringify(value) });
-    count(key, value === undefined ? undefined : { at, size: text.length });
+    const text = lineOf(key, value);
+    count(key, value === undefined ? undefined : { at: Date.now(), size: text.length });
     return text;
   }
 
@@ -118,6 +122,16 @@ export function createJournal(file: string, log: Log): Journal {
     stored.clear();
     storedSize = 0;
     for (const line of lines) count(line.key, { at: line.at, size: textOf(line).length });
+  }
+
+  function appendSync(lines: string): void {
+    try {
+      appendFileSync(file, lines, FILE);
+    } catch (error) {
+      if (codeOf(error) !== "ENOENT") throw error;
+      mkdirSync(dirname(file), FOLDER);
+      appendFileSync(file, lines, FILE);
+    }
   }
 
   async function append(text: string): Promise<void> {
@@ -128,14 +142,7 @@ export function createJournal(file: string, log: Log): Journal {
     if (lines.length > MAX_SMALL || disk.moment().isOnNetwork(file)) {
       await mkdir(dirname(file), FOLDER);
       await appendFile(file, lines, FILE);
-    } else
-      try {
-        appendFileSync(file, lines, FILE);
-      } catch (error) {
-        if (codeOf(error) !== "ENOENT") throw error;
-        mkdirSync(dirname(file), FOLDER);
-        appendFileSync(file, lines, FILE);
-      }
+    } else appendSync(lines);
     separator = "";
   }
 
@@ -233,6 +240,12 @@ export function createJournal(file: string, log: Log): Journal {
       while (writing) await writing;
       return due.size === 0;
     },
+    flushSync() {
+      if (disk.moment().isOnNetwork(file)) return;
+      // Repeats the values that are being written, because the end of the process may interrupt that write.
+      const lines = [...new Map([...unwritten, ...due])].map(([key, value]) => lineOf(key, value));
+      if (lines.length > 0) attempt(() => appendSync(`\n${lines.join("")}`));
+    },
     stored: () =>
       new Promise((resolve) => {
         if (writing || due.size > 0) waiting.push(resolve);
@@ -285,6 +298,11 @@ export async function parseLines(text: string): Promise<JournalLine[]> {
 export function valuesOf({ json }: JournalLine): unknown[] {
   const value = parse(json);
   return value === undefined ? [] : [value];
+}
+
+/** Returns the line that stores a value now, or that removes the value if it is undefined. */
+function lineOf(key: string, value: unknown): string {
+  return textOf({ key, at: Date.now(), json: value === undefined ? "" : JSON.stringify(value) });
 }
 
 function textOf({ key, at, json }: JournalLine): string {

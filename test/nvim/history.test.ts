@@ -233,3 +233,20 @@ t.test("history entries of a file are sorted by time, also within a second", asy
       require("gemini-bridge.changes.page.tree").items({ nodes[1] }))`;
   t.same(await nvim.lua(order), ["b", "c", "a"]);
 });
+
+for (const death of ["qa!", "SIGTERM", "SIGKILL"] as const)
+  t.test(`a review that ends just before ${death} is in the history of the next Neovim`, async (t) => {
+    const { bridge, nvim } = await startBridge(t, { files: { "a.txt": "1\n" } });
+    const client = await bridge.client();
+    await client.openDiff(nvim.path("a.txt"), "2\n");
+    await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review");
+    await nvim.command("GeminiAccept");
+    await client.waitForNotification("ide/diffAccepted");
+    if (death === "qa!") nvim.nvim.notify("nvim_command", [death]);
+    else process.kill(nvim.pid, death);
+    await nvim.exited;
+    await nvim.waitFor(() => bridge.files().length === 0, "the host to end");
+    const next = await startBridge(t, { after: nvim });
+    const [turn] = Turns.parse(await next.nvim.lua("return require('gemini-bridge').history()"));
+    t.match(turn?.entries, [{ kind: "accepted", path: nvim.path("a.txt") }]);
+  });

@@ -121,6 +121,26 @@ t.test("a value whose write has failed half-way can be removed", async (t) => {
   t.strictSame(await nextOf(file), [1]);
 });
 
+t.test("pending values can be stored at once, also during a write and after a failure", async (t) => {
+  const { file, journal } = start(t);
+  const long = "x".repeat(200_000); // is written asynchronously
+  journal.save("long", long);
+  journal.save("a", 1);
+  journal.flushSync();
+  t.strictSame((await nextOf(file)).sort(), [1, long]);
+  await journal.flush();
+  chmodSync(file, 0o400);
+  await save(journal, { a: 2 });
+  journal.save("b", 3);
+  journal.flushSync();
+  t.strictSame((await nextOf(file)).sort(), [1, long], "which does not throw on a full disk");
+  chmodSync(file, 0o600);
+  journal.save("a", 4);
+  journal.save("b", 3);
+  journal.flushSync();
+  t.strictSame((await nextOf(file)).sort(), [3, 4, long]);
+});
+
 t.test("a journal that was deleted is created again", async (t) => {
   const { file, journal } = start(t);
   await save(journal, { a: 1 });
