@@ -22,11 +22,7 @@ local known ---@type gemini_bridge.Profile[]?
 --- Returns the known CLIs.
 ---@return gemini_bridge.Profile[]
 function M.known()
-  if not known then
-    local file = assert(io.open(path, "rb"))
-    known = vim.json.decode(file:read("*a"))
-    file:close()
-  end
+  known = known or vim.json.decode(vim.fn.readblob(path))
   return known
 end
 

@@ -21,12 +21,8 @@ M.is_release = vim.uv.fs_stat(root .. "/src") == nil
 ---@param path string
 ---@return string
 function M.read(path)
-  local file = io.open(path, "rb")
-  local text = file and file:read("*a") or ""
-  if file then
-    file:close()
-  end
-  return text
+  local ok, text = pcall(vim.fn.readblob, path)
+  return ok and text or ""
 end
 
 --- Returns the sources of the bundle, sorted by name. scripts/build.mjs hashes the same files.
