@@ -19,7 +19,6 @@ local M = {}
 ---@field file? string
 ---@field env? string
 
---- Returns the fields `home` and `folder` of a CLI.
 ---@param base gemini_bridge.Profile
 ---@param changes table
 ---@return string home

@@ -77,7 +77,6 @@ local function show()
   status.redraw()
 end
 
---- Watches the buffer of the pinned text.
 ---@param changed fun()
 local function follow(changed)
   local function on_event()

@@ -47,7 +47,6 @@ local function compare(old, new)
   return changes <= MAX_CHANGES and edits or { { math.min(1, #old), #old, 1, #new } }
 end
 
---- Returns the windows of a buffer whose cursor is in an empty line.
 ---@param buf integer
 ---@return integer[]
 local function windows_in_empty_line(buf)

@@ -77,7 +77,6 @@ local function expand(path)
   return vim.startswith(path, "~") and value("HOME", vim.uv.os_homedir()) .. path:sub(2) or path
 end
 
---- Returns the paths at which a CLI stores the extension.
 ---@param cli gemini_bridge.Cli
 ---@return string store Folder of the extension.
 ---@return string record The CLI's file that names the origin of the extension.

@@ -105,7 +105,6 @@ local function make_room()
   end
 end
 
---- Loads a file into a hidden buffer.
 ---@param path string
 ---@return integer buf
 local function read(path)

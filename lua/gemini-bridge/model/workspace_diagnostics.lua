@@ -77,7 +77,6 @@ local function path_of(uri)
   end
 end
 
---- Groups the diagnostics of a server by file.
 ---@param reports any[]
 ---@param done fun(files: table<string, gemini_bridge.Problem[]>, dropped: integer, failure?: string)
 local function group_by_file(reports, done)

@@ -76,7 +76,6 @@ local function keep(prompt, reason)
   notify(reason .. " :GeminiPrompt! restores the text.", "warn")
 end
 
---- Sends a prompt to the host.
 ---@param prompt gemini_bridge.Prompt
 local function hand_over(prompt)
   local terminal = terminals.last()
@@ -231,7 +230,6 @@ function M.waits(params)
   end
 end
 
---- Deletes the notes that a delivered prompt contains.
 ---@param prompt gemini_bridge.Prompt
 local function forget_notes(prompt)
   local ids = {}

@@ -31,7 +31,6 @@ local function remote_plugin()
   }
 end
 
---- Returns the last lines of each terminal.
 local function terminals()
   local list = {}
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do

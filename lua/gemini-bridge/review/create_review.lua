@@ -61,7 +61,6 @@ local function follow_windows(review, on)
   end, true)
 end
 
---- Adds all listeners that update or end a review.
 ---@param review gemini_bridge.Review
 local function listen(review)
   local buf = review.buffers.proposal

@@ -51,7 +51,6 @@ local function is_typing(review)
     and (vim.api.nvim_get_mode().mode ~= "n" or vim.fn.state("o") ~= "")
 end
 
---- Runs a step as soon as the user has finished typing in the proposal.
 ---@param review gemini_bridge.Review
 ---@param step fun()
 local function after_typing(review, step)

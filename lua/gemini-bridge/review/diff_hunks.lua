@@ -56,7 +56,6 @@ local function marks(buf, hunk)
   return vim.api.nvim_buf_get_extmarks(buf, namespace, { first, 0 }, { last, -1 }, {})
 end
 
---- Compares the original text of a review with the proposal.
 ---@param review gemini_bridge.Review
 ---@return gemini_bridge.Hunk[]
 local function list(review)

@@ -18,7 +18,6 @@ local SAVE_INTERVAL_MS = 1000
 local saved ---@type gemini_bridge.Draft[]?
 local is_following = false
 
---- Returns the draft file of a Neovim process.
 ---@param pid integer
 ---@return string
 local function file_of(pid)

@@ -34,7 +34,6 @@ local PREFIX = "gemini://kept/"
 ---@type table<integer, gemini_bridge.KeptText>
 local own = {}
 
---- Returns the path of the file in which a text is saved.
 ---@param id integer
 ---@return string
 local function file_of(id)

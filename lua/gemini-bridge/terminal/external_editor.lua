@@ -68,7 +68,6 @@ local function beside(terminal)
   return { split = is_low and "left" or "above", win = terminal }
 end
 
---- Returns the window of a CLI's terminal in the current tab page.
 ---@return integer?
 local function terminal_window()
   return vim.iter(vim.api.nvim_tabpage_list_wins(0)):find(function(win)

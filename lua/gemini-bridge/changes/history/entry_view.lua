@@ -12,7 +12,6 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Compares the texts before and after a history entry.
 ---@param texts gemini_bridge.calls.history_diff
 ---@return gemini_bridge.ChangeHunk[] hunks, table<integer, string[]> old Old lines by hunk id.
 local function compare_texts(texts)
@@ -25,7 +24,6 @@ local function compare_texts(texts)
   return hunks, old
 end
 
---- Returns true if the history entry is the deletion of a file.
 ---@param texts gemini_bridge.calls.history_diff
 ---@return boolean
 local function is_deletion(texts)

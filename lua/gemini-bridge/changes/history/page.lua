@@ -55,7 +55,6 @@ local function request(shown)
   end
 end
 
---- Selects an entry in the tree and shows the entry at the right.
 ---@param shown gemini_bridge.HistoryPage
 ---@param node gemini_bridge.Node
 local function select(shown, node)

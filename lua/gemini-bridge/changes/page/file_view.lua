@@ -50,7 +50,6 @@ function M.mark(buf, name, with_old)
   end
 end
 
---- Creates a buffer with a notice in place of a file.
 ---@param lines string[]
 ---@return integer buf
 local function notice_buffer(lines)

@@ -124,7 +124,6 @@ local function turn_here(shown)
   return file and file.change and file.turn or nil
 end
 
---- Accepts or rejects all pending proposals of tree nodes.
 ---@param nodes gemini_bridge.Node[]
 ---@param verb gemini_bridge.Verb
 ---@return boolean were_any
@@ -140,7 +139,6 @@ local function decide_proposals(nodes, verb)
   return any
 end
 
---- Keeps or undoes the changes of all files below tree nodes.
 ---@param shown gemini_bridge.Page
 ---@param verb gemini_bridge.Verb
 ---@param nodes gemini_bridge.Node[]
@@ -183,7 +181,6 @@ local function on_nodes(shown, verb)
   decide_nodes(shown, verb, nodes)
 end
 
---- Keeps or undoes the turn under the cursor.
 ---@param shown gemini_bridge.Page
 ---@param verb gemini_bridge.Verb
 local function on_turn(shown, verb)
@@ -191,7 +188,6 @@ local function on_turn(shown, verb)
   apply(shown, verb, turn and keep_and_undo.of_turn(turn))
 end
 
---- Keeps or undoes all changes.
 ---@param shown gemini_bridge.Page
 ---@param verb gemini_bridge.Verb
 local function on_all(shown, verb)
@@ -297,7 +293,6 @@ local function note(shown)
   notes.edit(lines or { line, line })
 end
 
---- Sends all notes as one prompt.
 local function send_notes()
   vim.cmd.GeminiSend("--notes")
 end

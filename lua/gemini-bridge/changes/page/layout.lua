@@ -25,7 +25,6 @@ local ORDINARY = { winbar = "", diff = false, scrollbind = false, cursorbind = f
 ---@field is_filling? boolean True while the page changes the buffer of the window `right`.
 ---@field origin { tab: integer, win: integer } Tab page and window that had the focus before the page opened.
 
---- Returns the width of the tree for the current screen (columns).
 ---@return integer
 local function tree_width()
   return math.max(MIN_WIDTH, math.min(MAX_WIDTH, math.floor(vim.o.columns * SHARE)))

@@ -34,7 +34,6 @@ local page ---@type gemini_bridge.Page?
 --- Paths of files with new counts or states since the last drawing. nil if the whole tree must be drawn.
 local changed = {} ---@type table<string, true>?
 
---- Resets the state when the review page closes.
 local function reset()
   page = nil
   next_hunk.settle()
@@ -193,7 +192,6 @@ function M.go_on(shown, from)
   end
 end
 
---- Moves the cursor in the file to a hunk.
 ---@param shown gemini_bridge.Page
 ---@param is_meant fun(hunk: gemini_bridge.ChangeHunk): boolean Returns true for the hunk to go to.
 local function go_to_hunk(shown, is_meant)

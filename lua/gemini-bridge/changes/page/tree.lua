@@ -98,7 +98,6 @@ end
 
 local COUNTS = { "added", "removed", "decided", "hunks" }
 
---- Adds up the counts of all nodes below a node.
 ---@param node gemini_bridge.Node
 local function add_up(node)
   for _, count in ipairs(COUNTS) do

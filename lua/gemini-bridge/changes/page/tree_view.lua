@@ -140,7 +140,6 @@ local function width_of(words)
   return sum
 end
 
---- Widens columns to fit words.
 ---@param columns integer[]
 ---@param words gemini_bridge.Words
 ---@return boolean is_wider
@@ -167,7 +166,6 @@ local function are_narrow(columns, width)
   return sum <= width * MAX_COLUMNS_SHARE
 end
 
---- Pads words to the widths of their columns.
 ---@param words gemini_bridge.Words
 ---@param columns integer[]
 ---@return gemini_bridge.Words
