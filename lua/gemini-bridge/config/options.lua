@@ -1,7 +1,6 @@
 --- Declares all options, with their defaults, checks, and texts for the help.
 local checks = require("gemini-bridge.config.checks")
 local cli_option = require("gemini-bridge.config.cli_option")
-local tools_option = require("gemini-bridge.config.tools_option")
 
 local a, any, integer, one_of = checks.a, checks.any, checks.integer, checks.one_of
 
@@ -337,7 +336,7 @@ return {
     "Names of the tools that are offered to the model. Unset: all. See |gemini-bridge-tools|.",
     checks.strings,
     "a list of names",
-    tools_option.sort_out
+    checks.sort_out_tools
   ),
   experimental(
     "tools.trust",
