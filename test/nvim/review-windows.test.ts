@@ -91,6 +91,32 @@ for (const floats of [1, 3])
     t.equal(await nvim.lua("return vim.fn.expand('%:t')"), "b.txt");
   });
 
+for (const floats of [1, 3])
+  t.test(`the cursor of the file's window does not move behind ${floats} picker windows`, async (t) => {
+    const text = Array.from({ length: 60 }, (_, line) => `${line}\n`).join("");
+    const { reviewer, nvim } = await startReviewer(t, { files: { "a.txt": text }, args: ["a.txt"] });
+    const before = await reviewer.layout();
+    await nvim.lua(
+      `for row = 1, ... do
+         local buf = vim.api.nvim_create_buf(false, true)
+         vim.bo[buf].bufhidden = 'wipe'
+         vim.api.nvim_open_win(buf, true, { relative = 'editor', row = 3 * row, col = 3, width = 30, height = 2 })
+       end`,
+      floats,
+    );
+    await reviewer.open(nvim.path("a.txt"), text.replace("\n50\n", "\nfifty\n"));
+    await nvim.waitFor(
+      "vim.fn.line('.', ...) == 51".replace("...", `${(await reviewer.proposals())[0]}`),
+      "the hunk",
+    );
+    await nvim.command("fclose!");
+    t.equal(await nvim.lua("return vim.api.nvim_win_get_cursor(0)[1]"), 1);
+    await nvim.input(":GeminiReview<CR>:w<CR>");
+    t.match(await reviewer.outcome(), { name: "diff_accepted" });
+    await reviewer.outcomes();
+    t.same(await reviewer.layout(), before);
+  });
+
 for (const switchbuf of ["useopen", "usetab,newtab"])
   t.test(`a review opens in a tab page of its own with switchbuf=${switchbuf}`, async (t) => {
     const { reviewer, nvim } = await start(t, "tab", switchbuf);

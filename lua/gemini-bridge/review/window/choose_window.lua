@@ -60,12 +60,12 @@ local function previous(tab)
   return vim.fn.win_getid(vim.fn.tabpagewinnr(number, "#"), number)
 end
 
---- Returns the windows in which the user is working. The review must not show another buffer there. Usually this is
---- only the current window. If the current window is a float, returns the previous window. If that is a float, too,
---- returns all windows.
+--- Returns the windows in which the user is working. The review must neither show another buffer there nor move the
+--- cursor. Usually this is only the current window. If the current window is a float, returns the previous window. If
+--- that is a float, too, returns all windows.
 ---@param tab integer
 ---@return table<integer, true>
-local function in_use(tab)
+function M.in_use(tab)
   local current = vim.api.nvim_tabpage_get_win(tab)
   if not window.is_float(current) then
     return { [current] = true }
@@ -86,7 +86,7 @@ end
 ---@param original integer Buffer to show.
 ---@return integer? win nil if no window is suitable.
 function M.borrow(tab, original)
-  local taken = in_use(tab)
+  local taken = M.in_use(tab)
   local candidates = vim.tbl_filter(is_ordinary, M.windows(tab))
   for _, win in ipairs(candidates) do
     if vim.api.nvim_win_get_buf(win) == original then

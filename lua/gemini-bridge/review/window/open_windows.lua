@@ -143,7 +143,8 @@ function M.note_layout(view)
   end)
 end
 
---- Scrolls both windows of a review to corresponding lines. Does not scroll a window that has the focus.
+--- Scrolls both windows of a review to corresponding lines. Does not scroll a window that has the focus, or the window
+--- behind a float that has the focus: when the float closes, the user's next keys reach the cursor of that window.
 ---@param view gemini_bridge.View
 ---@param original integer Line in the original text, 1-based.
 ---@param proposal integer Line in the proposal, 1-based.
@@ -153,9 +154,10 @@ function M.scroll_to(view, original, proposal)
   end
   local above = math.floor(vim.api.nvim_win_get_height(view.proposal) / 2)
   local topline = math.max(proposal - above, 1)
-  local current = vim.api.nvim_get_current_win()
+  local in_use = choose_window.in_use(vim.api.nvim_get_current_tabpage())
+  in_use[view.proposal] = view.proposal == vim.api.nvim_get_current_win() or nil
   for win, line in pairs({ [view.original or 0] = original, [view.proposal] = proposal }) do
-    if win > 0 and win ~= current and vim.api.nvim_win_is_valid(win) then
+    if win > 0 and not in_use[win] and vim.api.nvim_win_is_valid(win) then
       local top = math.max(line - (proposal - topline), 1)
       window.set_view(win, { lnum = math.max(line, 1), col = 0, topline = top, topfill = 0, leftcol = 0 })
       -- Records the new scroll position of this window only, because the user may have scrolled other windows.
