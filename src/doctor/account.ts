@@ -1,7 +1,8 @@
 /** Checks how Gemini CLI signs in. Google no longer serves Gemini CLI to personal accounts. */
 import * as z from "zod";
-import { type SettingsFile, setting } from "../profiles/settings.ts";
+import { setting } from "../profiles/settings.ts";
 import type { Variables } from "../system/system.ts";
+import type { ModeSources } from "./approval-mode.ts";
 import type { Findings } from "./findings.ts";
 
 /**
@@ -20,11 +21,8 @@ const ENDED = "Google ended Gemini CLI for personal accounts on 2026-06-18";
 const ADVICE =
   "choose an API key or Vertex AI with /auth in the CLI, or run :Gemini cli=qwen; Code Assist Standard and Enterprise still work";
 
-interface Login {
+interface Login extends Pick<ModeSources, "files" | "screen"> {
   readonly env: Variables;
-  readonly files: readonly SettingsFile[];
-  /** Last lines of the CLI's terminal, if the CLI runs in Neovim. */
-  readonly screen?: readonly string[] | undefined;
 }
 
 export function checkAccount(findings: Findings, { env, files, screen = [] }: Login): void {

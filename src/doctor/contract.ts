@@ -63,7 +63,10 @@ export const Facts = z.object({
   clis: Clis.default([]),
   /** Whether the sources were changed after the build. */
   isStale: z.boolean(),
-  /** The last lines of each of Neovim's terminals, and the process id of the program in it. */
+  /**
+   * The last lines of each of Neovim's terminals. `pid` is the program in the terminal: a CLI or, for example, the shell
+   * in which the CLI runs.
+   */
   terminals: list(z.object({ pid: z.int(), lines: z.array(z.string()) })).default([]),
   gates: list(Gate).default([]),
   /** State of the remote plugin; only with `host = "shared"`. */

@@ -27,13 +27,7 @@ export async function examine(
   const command = facts ? ":GeminiDoctor" : `node ${process.argv[1]}`;
   const profiles = profilesOf(facts?.clis);
   const gemini = profiles.find(({ name }) => name === "gemini");
-  const asker = {
-    bridge: facts?.bridge,
-    command,
-    profiles,
-    terminals: facts?.terminals ?? [],
-    gates: facts?.gates,
-  };
+  const asker = { facts, command, profiles };
   const program = findProgram(gemini?.cmd[0] ?? "gemini", process.env);
   const temporary = platform.temporaryDirectory(process.env);
   const sections = [

@@ -5,7 +5,7 @@ import { platform } from "../system/platform.ts";
 import { familyOf, processesOf } from "../system/processes.ts";
 import type { Process, ProcessTable, Variables } from "../system/system.ts";
 import { checkCli } from "./cli.ts";
-import type { Bridge, Facts, Section } from "./contract.ts";
+import type { Facts, Section } from "./contract.ts";
 import { describeEditor } from "./editors.ts";
 import { type Findings, section } from "./findings.ts";
 import { checkRelease, releaseOfCommand } from "./release.ts";
@@ -15,16 +15,11 @@ const MAX_COMMAND_LENGTH = 160;
 
 /** The Neovim or shell that runs the doctor. */
 interface Asker {
-  readonly bridge: Bridge | undefined;
+  /** Facts about the Neovim; undefined for a shell. */
+  readonly facts: Facts | undefined;
   /** Beginning of the command that examines a CLI in detail. The CLI's process id follows. */
   readonly command: string;
   readonly profiles: readonly Profile[];
-  /**
-   * Last lines of each of Neovim's terminals. `pid` is the program in the terminal: a CLI or, for example, the shell in
-   * which the CLI runs.
-   */
-  readonly terminals: Facts["terminals"];
-  readonly gates: Facts["gates"] | undefined;
 }
 
 /** Returns the processes that run CLIs of these profiles. */
@@ -42,7 +37,7 @@ export async function listRunning(table: ProcessTable, asker: Asker): Promise<Se
     if (editor) findings.ok(`${who}, connected to ${editor}`);
     else
       findings.info(
-        `${who}, not connected to ${asker.bridge ? "this Neovim" : "any editor"}; for the reason, run ${asker.command} ${pid}`,
+        `${who}, not connected to ${asker.facts ? "this Neovim" : "any editor"}; for the reason, run ${asker.command} ${pid}`,
       );
   }
   return findings;
@@ -80,8 +75,9 @@ export async function checkRunning(table: ProcessTable, pid: number, asker: Aske
   if (editor) findings.ok(`The CLI is connected to ${editor}`);
   else adviseToConnect(findings, table, found.seconds, asker, profile);
   const idePid = isGemini ? idePidOf({ pid, env }, table) : platform.editorProcess(table, pid);
-  const screen = asker.terminals.find((each) => familyOf(table, each.pid).includes(pid))?.lines;
-  checkCli(findings, { profile, env, cwd, words, idePid, screen, gates: asker.gates }, asker.bridge);
+  const { terminals = [], gates, bridge } = asker.facts ?? {};
+  const screen = terminals.find((each) => familyOf(table, each.pid).includes(pid))?.lines;
+  checkCli(findings, { profile, env, cwd, words, idePid, screen, gates }, bridge);
   return findings;
 }
 
@@ -90,10 +86,11 @@ async function connectedTo(
   table: ProcessTable,
   pid: number,
   env: Variables,
-  { bridge }: Asker,
+  { facts }: Asker,
 ): Promise<string | undefined> {
   const family = familyOf(table, pid);
-  if (bridge) {
+  if (facts) {
+    const { bridge } = facts;
     const ports = bridge.state === "running" ? [bridge.port] : [];
     const connections = await platform.connections(family, ports);
     const isClient = connections.some(({ own }) => bridge.clients.some(({ port }) => port === own));
@@ -124,9 +121,10 @@ function adviseToConnect(
   findings: Findings,
   table: ProcessTable,
   seconds: number,
-  { bridge }: Asker,
+  { facts }: Asker,
   { socket, name }: Profile,
 ): void {
+  const bridge = facts?.bridge;
   if (bridge && bridge.state !== "running") return;
   const host = bridge && table.get(bridge.pid);
   const isTooLate = host !== undefined && seconds > host.seconds;
