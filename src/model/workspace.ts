@@ -1,11 +1,11 @@
 /** Decides which files the model may see: files in the open directories, except files that the user excludes. */
-import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { isAbsolute, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Refusal } from "../base/refusal.ts";
 import { MAX_PATH_LENGTH } from "../contract/companion.ts";
 import type { Consent } from "../contract/sharing.ts";
 import type { Files } from "../sharing/files.ts";
-import { disk, fileSystem } from "../system/disk.ts";
+import { disk, fileSystem, realExisting } from "../system/disk.ts";
 import { isBelow } from "../system/unix.ts";
 import { oneLine } from "./format.ts";
 
@@ -45,13 +45,7 @@ export function openWorkspace(
   const verdictOf = files.takeSnapshot(exclude);
   const [first = "/"] = directories;
 
-  /** Resolves symbolic links in the existing part of a path. */
-  async function real(path: string): Promise<string> {
-    const { value } = await moment.ask(() => fileSystem.realpath(path));
-    const parent = dirname(path);
-    return value ?? (parent === path ? path : join(await real(parent), basename(path)));
-  }
-
+  const real = async (path: string) => moment.ask(() => realExisting(path));
   const roots = Promise.all(directories.map(real));
   const name = (path: string) => (isBelow(relative(first, path)) ? relative(first, path) : path);
 

@@ -1,7 +1,7 @@
 /** Decides whether a file exists and may be shared. */
 import { homedir } from "node:os";
-import { dirname, resolve } from "node:path";
-import { disk, fileSystem, type Question } from "../system/disk.ts";
+import { resolve } from "node:path";
+import { disk, fileSystem, type Question, realExisting } from "../system/disk.ts";
 import { createIgnoreFiles, createJudge, createRules, type IgnoreProblem } from "./geminiignore.ts";
 
 /** Time for which the verdict on a file on a network drive is cached (ms). */
@@ -187,20 +187,11 @@ function* anchor(pattern: string): Question<string[]> {
   if (!isInHome && !rest.startsWith("/")) return [rest.startsWith("**/") ? pattern : `${not}**/${rest}`];
   const below = isInHome ? rest.slice(1) : rest;
   const [literal = ""] = FOLDERS.exec(below) ?? [];
-  const folder = (isInHome ? resolve(homedir()) : "") + literal;
-  const folders = new Set([folder, yield* realFolder(folder)]);
+  const folder = (isInHome ? resolve(homedir()) : "") + literal || "/";
+  const folders = new Set([folder, yield* realExisting(folder)]);
   return [...folders].map(
     (each) => not + escapeWildcards(each.replace(/^\/+$/, "")) + below.slice(literal.length),
   );
-}
-
-/** Resolves the symbolic links in the existing part of a path. */
-function* realFolder(path: string): Question<string> {
-  for (let existing = path; existing !== "" && existing !== "/"; existing = dirname(existing)) {
-    const { value } = yield* fileSystem.realpath(existing);
-    if (value !== undefined) return value + path.slice(existing.length);
-  }
-  return path;
 }
 
 /** Escapes a path, so that a pattern matches the path literally. */

@@ -6,6 +6,7 @@
  */
 // Node loads `promises` only when it is used, so that this import does not slow down the start of the host.
 import { accessSync, constants, lstatSync, promises, realpathSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { codeOf } from "./error-code.ts";
 import { networksNow } from "./mounts.ts";
 import { createQueue } from "./network-queue.ts";
@@ -65,6 +66,13 @@ export const fileSystem = {
   /** Whether this user may read the file. */
   access: operation(mayRead, (path) => promises.access(path, constants.R_OK).then(() => true as const)),
 };
+
+/** Resolves the symbolic links in the existing part of an absolute path. */
+export function* realExisting(path: string): Question<string> {
+  const { value } = yield* fileSystem.realpath(path);
+  const parent = dirname(path);
+  return value ?? (parent === path ? path : join(yield* realExisting(parent), basename(path)));
+}
 
 /** Answers questions about the disk at one moment. Assumes that mounts and links stay the same meanwhile. */
 interface Moment {
