@@ -5,16 +5,7 @@
  */
 import * as z from "zod";
 import { list } from "./list.ts";
-
-/** The user's settings for sharing. */
-const Sharing = z.object({
-  /** Whether sharing is paused. */
-  paused: z.boolean(),
-  /** Patterns of files that are not shared, as in a `.gitignore`. */
-  exclude: list(z.string()),
-  /** Value of the option `trust`. Without a value, the CLI's own folder trust decides. */
-  trusted: z.boolean().optional(),
-});
+import { Sharing } from "./sharing.ts";
 
 const Position = z.object({ line: z.number().int().positive(), character: z.number().int().positive() });
 
@@ -31,8 +22,11 @@ export const Snapshot = z.object({
    * is not blocked.
    */
   more: z.boolean(),
-  /** The sharing settings. Set in the first snapshot, and after each change of these settings. */
-  sharing: Sharing.optional(),
+  /**
+   * The sharing settings. Set in the first snapshot, and after each change of these settings. `trusted`: value of the
+   * option `trust`. Without a value, the CLI's own folder trust decides.
+   */
+  sharing: Sharing.extend({ trusted: z.boolean().optional() }).optional(),
   /**
    * Buffers that were added, renamed, written or removed. `path` is absolute; it is missing if the buffer has no file.
    */
