@@ -26,12 +26,12 @@ import type { OpenPlaces } from "./commands.ts";
 import { type FileChange, follow, obstacle, textOf, undone } from "./file-change.ts";
 import { createHistory, type History } from "./history.ts";
 import { answerHistoryRequests } from "./history-requests.ts";
-import { createTracker } from "./hook-tracker.ts";
+import { createTracker, type TrackerOptions } from "./hook-tracker.ts";
 import { createDecisions } from "./keep-and-undo.ts";
 import { createMovedFileSearch, type MovedFileSearch } from "./moved-files.ts";
 import { oldLines, shownLines, wholeLines } from "./shown-lines.ts";
 import { createStaging } from "./staging.ts";
-import { createTurnReport } from "./turn-report.ts";
+import { createTurnReport, type TurnReportOptions } from "./turn-report.ts";
 import { createUndoNotes } from "./undo-notes.ts";
 import { isBelow } from "./work-tree.ts";
 
@@ -78,16 +78,12 @@ function counted(count: number, noun: string): string[] {
   return count === 0 ? [] : [`${count} ${noun}${count === 1 ? "" : "s"}`];
 }
 
-interface ChangesOptions {
+interface ChangesOptions
+  extends Pick<TrackerOptions, "gone" | "reviewed">,
+    Pick<TurnReportOptions, "terminalOf"> {
   bridge: Bridge;
-  /** Name of the terminal in which an agent runs, if known. */
-  terminalOf(agent: Agent): string | undefined;
-  /** Called when the process of a working agent has ended. */
-  gone(agent: Agent): void;
   userFiles: UserFiles;
   boot: Pick<Boot, "stateDirectory" | "instance" | "exclude" | "absence" | "notes" | "workspace">;
-  /** Paths of the reviews that were open when the earlier host process ended, as the CLIs spell them. */
-  reviewed: readonly string[];
   log: Log;
 }
 

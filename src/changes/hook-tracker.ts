@@ -52,7 +52,7 @@ interface Tracker {
   close(): Promise<void>;
 }
 
-interface TrackerOptions {
+export interface TrackerOptions {
   /** Ends a turn in the history, and reports the changes of the turn. */
   report(agent: Agent): void;
   /** Called when the process of a working agent has ended. */

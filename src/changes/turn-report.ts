@@ -5,7 +5,7 @@ import type { AgentTurns } from "./agent-turns.ts";
 import type { ChangedFiles } from "./changed-files.ts";
 import { isChanged, shown } from "./file-change.ts";
 
-interface TurnReportOptions {
+export interface TurnReportOptions {
   bridge: Pick<Bridge, "tell">;
   /** Name of the terminal in which an agent runs, if known. */
   terminalOf(agent: Agent): string | undefined;

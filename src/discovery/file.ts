@@ -23,7 +23,7 @@ import { readJson } from "../system/small-file.ts";
 import { type Announcement, discoveryContent } from "./content.ts";
 import { DiscoveryError, prepareDirectory } from "./private-directory.ts";
 
-interface DiscoveryFile {
+export interface DiscoveryFile {
   readonly path: string;
   /**
    * Tells whether the discovery file was written by `write` ("ours"), is missing ("gone") or belongs to another program

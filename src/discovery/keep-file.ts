@@ -2,7 +2,7 @@
 import type { Profile } from "../profiles/profiles.ts";
 import { createFileWatch } from "../system/file-watch.ts";
 import type { Announcement } from "./content.ts";
-import { createDiscoveryFile } from "./file.ts";
+import { createDiscoveryFile, type DiscoveryFile } from "./file.ts";
 
 /**
  * Interval for checking the discovery file and updating its modification time (ms). Programs in another PID namespace
@@ -16,8 +16,7 @@ const CHECK_INTERVAL_MS = 50_000;
  */
 const RESTORE_DELAY_MS = 250;
 
-export interface Discovery {
-  readonly path: string;
+export interface Discovery extends Pick<DiscoveryFile, "path" | "remove"> {
   /**
    * Publishes these workspace roots. From now on, the discovery file is restored whenever another program removes it.
    * @throws {DiscoveryError}
@@ -31,8 +30,6 @@ export interface Discovery {
   restore(): void;
   /** Updates the modification time of the discovery file. Some CLIs choose the editor with the newest file. */
   refresh(): void;
-  /** Deletes the discovery file. Synchronous, so that a signal handler can call this. Idempotent. */
-  remove(): void;
 }
 
 interface DiscoveryOptions {

@@ -31,12 +31,12 @@ export interface AgentClients {
   forget(client: Pick<Client, "id">): void;
 }
 
-interface AgentClientsOptions {
+export interface AgentClientsOptions {
   clients: Pick<ClientList, "connected">;
   /** Ids of sessions whose clients send nothing any more. Such a client may have opened another session. */
   interrupted: ReadonlySet<string>;
   /** Agents that sent hook events before a crash of the host process. */
-  earlier: readonly HeardAgent[];
+  heard: readonly HeardAgent[];
   /** Called after the first hook event of any agent, and after the first hook event of each session's client. */
   found(): void;
   /** Stores all agents that have sent hook events, so that they are known after a crash of the host process. */
@@ -48,8 +48,8 @@ export function createAgentClients(options: AgentClientsOptions): AgentClients {
   /** Session id of each agent's client. The key consists of the agent's CLI profile and process id. */
   const found = new Map<string, string>();
   const replaced = new Set<string>();
-  let hasHeard = options.earlier.length > 0;
-  const heard = new Map<string, HeardAgent>(options.earlier.map((agent) => [keyOf(agent), agent]));
+  let hasHeard = options.heard.length > 0;
+  const heard = new Map<string, HeardAgent>(options.heard.map((agent) => [keyOf(agent), agent]));
 
   async function search({ cli, pid }: HeardAgent): Promise<string | undefined> {
     const candidates = clients.connected().filter(({ info, ports }) => info.credential === cli && ports);

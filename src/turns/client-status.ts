@@ -4,13 +4,12 @@
  */
 import { CLI_NAME } from "../contract/companion.ts";
 import type { Agent } from "../contract/hooks.ts";
-import type { HeardAgent } from "../contract/memory.ts";
 import type { Status } from "../contract/neovim.ts";
 import type { Activity } from "../contract/status.ts";
-import type { Client, ClientList } from "../http/client.ts";
+import type { Client } from "../http/client.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 import type { Profile } from "../profiles/profiles.ts";
-import { createAgentClients } from "./agent-clients.ts";
+import { type AgentClientsOptions, createAgentClients } from "./agent-clients.ts";
 import { createTerminals } from "./terminals.ts";
 import { createTurns, type TurnChange } from "./turns.ts";
 
@@ -35,18 +34,13 @@ const SOCKET_RECONNECT_TIMEOUT_MS = 17_000;
  */
 const RECONNECT_HINT = 'To reconnect a CLI that shows "Disconnected", type /ide enable in its terminal.';
 
-interface ClientStatusOptions {
+interface ClientStatusOptions extends Pick<AgentClientsOptions, "clients" | "heard" | "remember"> {
   bridge: Bridge;
-  clients: Pick<ClientList, "connected">;
   profiles: readonly Profile[];
   /** Ids of sessions whose clients have noticed that the host process ended. */
   interrupted: readonly string[];
   /** True if the host process restarted so fast that clients have not noticed the restart. */
   isSeamless: boolean;
-  /** Agents that sent hook events before a crash of the host process. */
-  heard: readonly HeardAgent[];
-  /** Stores all agents that have sent hook events, so that they are known after a crash of the host process. */
-  remember(agents: HeardAgent[]): void;
   /** True if CLIs are to be reconnected after a crash of the host process. */
   reconnect: boolean;
   report: (change: Partial<Status>) => void;
@@ -83,7 +77,7 @@ export function createClientStatus({ bridge, clients, profiles, ...options }: Cl
   const agents = createAgentClients({
     clients,
     interrupted,
-    earlier: options.heard,
+    heard: options.heard,
     found: report,
     remember: options.remember,
   });
