@@ -12,18 +12,14 @@ import { checkSocket } from "./socket-connection.ts";
 
 type Subject = Searcher & Omit<ModeSources, "files">;
 
-/**
- * Checks one CLI.
- * @param bridge the bridge of this Neovim. Undefined if the doctor runs in a shell: the CLI may then use any editor
- */
-export function checkCli(findings: Findings, subject: Subject, bridge: Bridge | undefined): void {
-  const { profile, env, cwd } = subject;
+export function checkCli(findings: Findings, subject: Subject): void {
+  const { profile, env, cwd, bridge } = subject;
   const files = readSettings(profile, env, cwd);
-  if (profile.name === "gemini") checkConnection(findings, subject, bridge);
-  else checkOtherConnection(findings, subject, bridge);
+  if (profile.name === "gemini") checkConnection(findings, subject);
+  else checkOtherConnection(findings, subject);
   checkFiles(findings, files);
   if (profile.name === "gemini") checkAccount(findings, { ...subject, files });
-  if (profile.socket) checkSocket(findings, subject, profile.socket.variable, bridge);
+  if (profile.socket) checkSocket(findings, subject, profile.socket.variable);
   else checkIdeMode(findings, profile, files, bridge);
   if (profile.reviews) checkMode(findings, { ...subject, files });
   else

@@ -25,15 +25,14 @@ export interface Searcher {
   readonly cwd: string;
   /** Id of the process that the CLI considers its editor. Always set for a running CLI and for Gemini CLI. */
   readonly idePid?: number;
+  /** The bridge of this Neovim. Undefined if the doctor runs in a shell: the CLI may then use any editor. */
+  readonly bridge: Bridge | undefined;
 }
 
 const PROXIES = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY"];
 
-/**
- * Checks the connection of Gemini CLI.
- * @param bridge the bridge of this Neovim. Undefined if the doctor runs in a shell: the CLI may then use any editor
- */
-export function checkConnection(findings: Findings, subject: Searcher, bridge: Bridge | undefined): void {
+export function checkConnection(findings: Findings, subject: Searcher): void {
+  const { bridge } = subject;
   const looks = platform.temporaryDirectory(subject.env);
   const choice = findEditor(subject, subject.idePid ?? 0);
   if (!bridge) checkAnyChoice(findings, subject, choice);

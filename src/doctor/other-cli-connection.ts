@@ -19,16 +19,8 @@ const Announced = z.union([
 
 type OtherCli = Searcher & { readonly profile: Profile };
 
-/**
- * Checks whether the CLI finds the editor.
- * @param bridge the bridge of this Neovim. Undefined if the doctor runs in a shell: the CLI may then use any editor
- */
-export function checkOtherConnection(
-  findings: Findings,
-  subject: OtherCli,
-  bridge: Bridge | undefined,
-): void {
-  const { profile, env, cwd } = subject;
+export function checkOtherConnection(findings: Findings, subject: OtherCli): void {
+  const { profile, env, cwd, bridge } = subject;
   const looks = directoryOf(profile, env);
   if (!bridge) {
     if (list(looks).some((name) => readFileName(profile, name)))

@@ -77,7 +77,7 @@ export async function checkRunning(table: ProcessTable, pid: number, asker: Aske
   const idePid = isGemini ? idePidOf({ pid, env }, table) : platform.editorProcess(table, pid);
   const { terminals = [], gates, bridge } = asker.facts ?? {};
   const screen = terminals.find((each) => familyOf(table, each.pid).includes(pid))?.lines;
-  checkCli(findings, { profile, env, cwd, words, idePid, screen, gates }, bridge);
+  checkCli(findings, { profile, env, cwd, words, idePid, screen, gates, bridge });
   return findings;
 }
 

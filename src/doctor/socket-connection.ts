@@ -40,15 +40,10 @@ export async function checkToken(findings: Findings, profile: Profile, bridge: B
 /** The state file of a CLI, with the user's choices in the CLI's menus. */
 const State = z.object({ diffTool: z.string().optional().catch(undefined) });
 
-/**
- * Checks the WebSocket connection of a CLI.
- * @param bridge the bridge of this Neovim. Undefined if the doctor runs in a shell: the CLI may then use any editor
- */
 export function checkSocket(
   findings: Findings,
-  { profile, env }: Searcher & { readonly profile: Profile },
+  { profile, env, bridge }: Searcher & { readonly profile: Profile },
   variable: string | undefined,
-  bridge: Bridge | undefined,
 ): void {
   if (variable === undefined) return; // the CLI finds the port in the lock file
   const port = env[variable];

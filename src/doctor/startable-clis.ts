@@ -44,10 +44,10 @@ export async function checkStartable(
   else findings.ok(path);
   await checkNode(findings, profile);
   const { cwd, gates, bridge } = facts ?? { cwd: currentDirectory() };
-  const subject = { profile, env: process.env, cwd, words: cmd, gates };
+  const subject = { profile, env: process.env, cwd, words: cmd, gates, bridge };
   const editor = () =>
     facts ? platform.editorAboveShell(table, facts.pid) : platform.editorProcess(table, process.pid);
-  checkCli(findings, isGemini ? { ...subject, idePid: editor() } : subject, bridge);
+  checkCli(findings, isGemini ? { ...subject, idePid: editor() } : subject);
   if (profile.socket && bridge) await checkToken(findings, profile, bridge);
   if (profile.defaults && !isGemini) checkExtension(findings, profile); // Gemini CLI's: see installation.ts
   return findings;
