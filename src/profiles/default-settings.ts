@@ -16,37 +16,24 @@ const CONNECT: RawSettings = { ide: { enabled: true, hasSeenNudge: true } };
 const HOOKS: Partial<Record<CliKind, typeof geminiHooks>> = { gemini: geminiHooks, qwen: qwenHooks };
 
 /**
- * Builds the default settings of a CLI.
+ * Builds the default settings of a CLI: the connection, the hooks, and the MCP server `neovim`. They contain a variable
+ * in place of the token, and the CLI expands the variable. Therefore, no file contains the token.
  * @param hookScript path of extension/hooks/hook.sh
  * @param trust whether the model may call read-only tools without asking
  */
 export function defaultSettings(
-  profile: Pick<Profile, "like" | "env">,
+  { like, env }: Pick<Profile, "like" | "env">,
   hookScript: string,
   trust: boolean,
 ): RawSettings[] {
-  const hooks = HOOKS[profile.like];
+  const hooks = HOOKS[like];
   const extension = dirname(dirname(hookScript));
   // Omits the hooks if bash is missing. CLIs run hooks in bash, and would show an error for each hook.
   const parts = hooks && findProgram("bash", process.env) ? [hooks(quoted(hookScript))] : [];
-  return [CONNECT, ...parts, editorSettings(profile, extension, trust)];
-}
-
-/**
- * Builds the settings by which a CLI finds the MCP server `neovim`. They contain a variable in place of the token, and
- * the CLI expands the variable. Therefore, no file contains the token.
- * @param extension path of the folder extension/
- * @param trust whether the model may call read-only tools without asking
- */
-function editorSettings(
-  { like, env }: Pick<Profile, "like" | "env">,
-  extension: string,
-  trust: boolean,
-): RawSettings {
   const neovim = {
     httpUrl: `http://127.0.0.1:$${env}SERVER_PORT/neovim`,
     headers: { Authorization: `Bearer $${env}AUTH_TOKEN` },
   };
   const policies = trust && like === "gemini" ? { policyPaths: [join(extension, "read-only.toml")] } : {};
-  return { mcpServers: { neovim }, ...policies };
+  return [CONNECT, ...parts, { mcpServers: { neovim }, ...policies }];
 }
