@@ -1,12 +1,9 @@
 /** Checks whether a bridge listens on a local port. */
-import { connect } from "node:net";
+import { get, type IncomingMessage } from "node:http";
 
 const ANSWER_TIMEOUT_MS = 2000;
 
 const MAX_PORT = 65_535;
-
-/** Maximum length of the first line of an answer (characters). */
-const MAX_LINE_LENGTH = 1000;
 
 /**
  * Sends a request to a local port. The default request contains no token.
@@ -17,26 +14,19 @@ export function answerOf(
   path = "/mcp",
   headers: Readonly<Record<string, string>> = { Connection: "close" },
 ): Promise<string | undefined> {
-  // The port may come from the name of any file. Node throws for such a port.
-  if (port > MAX_PORT) return Promise.resolve(undefined);
-  const lines = Object.entries({ Host: `127.0.0.1:${port}`, ...headers }).map(
-    ([name, value]) => `${name}: ${value}\r\n`,
-  );
+  // The port may come from the name of any file. Node throws for a larger port, and asks port 80 instead of port 0.
+  if (port === 0 || port > MAX_PORT) return Promise.resolve(undefined);
   return new Promise((resolve) => {
-    let text = "";
-    const socket = connect({ host: "127.0.0.1", port });
-    const finish = () => {
-      socket.destroy();
-      resolve(/^HTTP\/[^\r\n]+/.exec(text)?.[0]);
+    const request = get({ host: "127.0.0.1", port, path, headers, timeout: ANSWER_TIMEOUT_MS, agent: false });
+    const finish = (answer?: IncomingMessage) => {
+      request.destroy();
+      resolve(answer && `HTTP/${answer.httpVersion} ${answer.statusCode} ${answer.statusMessage}`);
     };
-    socket.setTimeout(ANSWER_TIMEOUT_MS, finish);
-    socket.once("connect", () => socket.write(`GET ${path} HTTP/1.1\r\n${lines.join("")}\r\n`));
-    socket.setEncoding("latin1").on("data", (piece) => {
-      text += piece;
-      if (text.includes("\r\n") || text.length > MAX_LINE_LENGTH) finish();
-    });
-    socket.once("error", finish);
-    socket.once("end", finish);
+    request
+      .once("response", finish)
+      .once("upgrade", finish)
+      .on("timeout", () => finish())
+      .on("error", () => finish());
   });
 }
 
