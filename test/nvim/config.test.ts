@@ -30,6 +30,26 @@ t.test("options of setup() are checked", async (t) => {
     t.same(await get("tools.offered"), ["hover"]);
   });
 
+  await t.test("invalid patterns are reported, and the other patterns apply", async (t) => {
+    const message = (option: string, pattern: string) =>
+      `option ${option}: invalid pattern ${pattern}. Write a backslash before a single "[" or "{"`;
+    t.same(
+      await problems(
+        String.raw`{ context = { exclude = { "*.{a", "[z-a]*", "nul\0*", "*.key", "[plain]" } } }`,
+      ),
+      ['"*.{a"', '"[z-a]*"', String.raw`"nul\0*"`].map((one) => message("context.exclude", one)),
+    );
+    t.same(
+      await nvim.lua(
+        `local patterns, list = require("gemini-bridge.config.patterns"), ...
+        return vim.tbl_map(function(name) return patterns.match(list, name) end, { "a/b.key", "p", "b.txt" })`,
+        await get("context.exclude"),
+      ),
+      [true, true, false],
+    );
+    t.same(await problems('{ changes = { generated = { "[" } } }'), [message("changes.generated", '"["')]);
+  });
+
   await t.test("an unknown CLI in the option gate is reported", async (t) => {
     t.same(await problems("{ gate = { claud = true, gemini = true } }"), ["option gate: unknown CLI claud"]);
     t.same(await problems('{ gate = { own = true }, clis = { own = { like = "gemini" } } }'), []);

@@ -1,6 +1,7 @@
 --- Declares all options, with their defaults, checks, and texts for the help.
 local checks = require("gemini-bridge.config.checks")
 local cli_option = require("gemini-bridge.config.cli_option")
+local patterns = require("gemini-bridge.config.patterns")
 
 local a, any, integer, one_of = checks.a, checks.any, checks.integer, checks.one_of
 
@@ -119,7 +120,8 @@ return {
     "Patterns, as in a `.gitignore`, of files whose names and contents are never shared. Your list replaces the "
       .. "default.",
     checks.strings,
-    "a list of patterns"
+    "a list of patterns",
+    patterns.sort_out("context.exclude")
   ),
   stable(
     "workspace",
@@ -205,7 +207,8 @@ return {
     },
     "Patterns, as in a `.gitignore`, of generated files. The page of |:GeminiChanges| folds these files.",
     checks.strings,
-    "a list of patterns"
+    "a list of patterns",
+    patterns.sort_out("changes.generated")
   ),
   key(
     experimental,

@@ -4,7 +4,7 @@
 local config = require("gemini-bridge.config")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
-local patterns = require("gemini-bridge.disk.patterns")
+local patterns = require("gemini-bridge.config.patterns")
 local private_file = require("gemini-bridge.disk.private_file")
 local scheduler = require("gemini-bridge.editor.scheduler")
 

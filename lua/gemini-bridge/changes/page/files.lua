@@ -3,7 +3,7 @@ local appearance = require("gemini-bridge.changes.page.appearance")
 local changes = require("gemini-bridge.changes.changes")
 local config = require("gemini-bridge.config")
 local path = require("gemini-bridge.disk.path")
-local patterns = require("gemini-bridge.disk.patterns")
+local patterns = require("gemini-bridge.config.patterns")
 local reviews = require("gemini-bridge.review.requests")
 
 local M = {}

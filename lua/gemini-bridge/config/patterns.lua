@@ -8,6 +8,14 @@ local M = {}
 ---@field paths vim.regex[] Patterns for a path.
 ---@field known table<string, boolean> Cache: true if one of `names` or `globs` matches the name.
 
+--- Converts a pattern to a regular expression. Raises an error if the pattern is invalid.
+---@param pattern string
+---@return vim.regex
+local function regex(pattern)
+  -- \C makes the pattern match case, even if 'ignorecase' is set.
+  return vim.regex("\\C" .. vim.fn.glob2regpat(pattern))
+end
+
 local compiled = setmetatable({}, { __mode = "k" }) ---@type table<string[], gemini_bridge.Patterns>
 
 ---@param list string[]
@@ -16,8 +24,7 @@ local function compile(list)
   local patterns = { names = {}, globs = {}, paths = {}, known = {} }
   for _, pattern in ipairs(list) do
     local plain = pattern:gsub("/$", "")
-    -- \C makes the pattern match case, even if 'ignorecase' is set.
-    local ok, glob = pcall(vim.regex, "\\C" .. vim.fn.glob2regpat((plain:gsub("^/", ""))))
+    local ok, glob = pcall(regex, (plain:gsub("^/", "")))
     if not plain:find("[*?%[{/\\]") then
       patterns.names[plain] = true
     elseif ok then
@@ -25,6 +32,23 @@ local function compile(list)
     end
   end
   return patterns
+end
+
+--- Returns a function that reports invalid patterns of an option. Keeps these patterns, because the host may understand
+--- them.
+---@param option string
+---@return fun(list: string[]): string[], string[] sort_out See |gemini_bridge.Option|.
+function M.sort_out(option)
+  return function(list)
+    local problems = {}
+    for _, pattern in ipairs(list) do
+      if not pcall(regex, pattern) then
+        local text = 'option %s: invalid pattern %s. Write a backslash before a single "[" or "{"'
+        problems[#problems + 1] = text:format(option, vim.inspect(pattern))
+      end
+    end
+    return list, problems
+  end
 end
 
 ---@param patterns gemini_bridge.Patterns
