@@ -69,16 +69,23 @@ function M.setup(opts)
   end
 end
 
+--- Loads the modules for the host's calls in the next tick, while Node is starting. Otherwise, the first call would
+--- load them, and would delay the user's keys for some 20 ms. Each function that may start the bridge calls this
+--- function.
+local function load_calls()
+  if not package.loaded["gemini-bridge.calls"] then
+    vim.schedule(function()
+      require("gemini-bridge.calls")
+    end)
+  end
+end
+
 --- Starts the bridge and returns immediately. Fires the |User| event GeminiStarted when the bridge runs. Shows a
 --- message if the start fails.
 function M.start()
   is_used = true
   require("gemini-bridge.host.lifecycle").start()
-  -- Loads the module for the host's calls while Node is starting. Otherwise the first call would have to wait for the
-  -- loading.
-  vim.schedule(function()
-    require("gemini-bridge.calls")
-  end)
+  load_calls()
 end
 
 --- Stops the bridge. Reviews end without a decision.
@@ -91,6 +98,7 @@ end
 function M.restart()
   is_used = true
   require("gemini-bridge.host.lifecycle").restart()
+  load_calls()
 end
 
 ---@class gemini_bridge.Status
@@ -202,12 +210,14 @@ end
 ---@param opts? gemini_bridge.TerminalOptions
 function M.terminal(opts)
   require("gemini-bridge.terminal.open").toggle(checked("terminal", opts))
+  load_calls()
 end
 
 --- Types a prompt into the CLI's terminal.
 ---@param opts? gemini_bridge.SendOptions
 function M.send(opts)
   require("gemini-bridge.prompt.outbox").send(checked("send", opts))
+  load_calls()
 end
 
 --- Returns a short text for status lines. Empty if the bridge is stopped.

@@ -53,6 +53,21 @@ t.test(":GeminiStart and :GeminiStop report their results", async (t) => {
   });
 });
 
+for (const command of ["GeminiStart", "GeminiRestart", "Gemini", "GeminiSend --text hello"])
+  t.test(`:${command} loads the modules for the host before the host calls them`, async (t) => {
+    const init = "require('gemini-bridge').setup({ terminal = { cmd = { 'cat' } } })";
+    const nvim = await startNvim(t, { init });
+    await nvim.lua(
+      `vim.cmd(...)
+      vim.schedule(function() vim.g.loaded = package.loaded['gemini-bridge.calls'] ~= nil end)`,
+      command,
+    );
+    t.equal(
+      await nvim.waitFor("vim.g.loaded ~= nil and { vim.g.loaded }", "the next tick").then(String),
+      "true",
+    );
+  });
+
 t.test("commands without a path or text can be followed by a bar", async (t) => {
   const nvim = await startNvim(t, { files: { "a.txt": "a\n" }, args: ["a.txt"] });
   const lines = [
