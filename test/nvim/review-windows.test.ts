@@ -163,6 +163,25 @@ t.test("the command line keeps its height if the user has maximized a window", a
   t.same(await nvim.lua("return { vim.o.cmdheight, #vim.api.nvim_list_wins() }"), [1, 1]);
 });
 
+t.test("windows that the user has minimized keep the size 0 after a review", async (t) => {
+  const init = "vim.o.winminheight, vim.o.winminwidth = 0, 0";
+  const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["b.txt"], init });
+  for (const [split, maximize] of [
+    ["split", "<C-w>_"],
+    ["vsplit", "<C-w>|"],
+  ]) {
+    await nvim.input(`:belowright ${split} c.txt<CR>${maximize}`);
+    const sizes = () =>
+      nvim.lua(`return vim.tbl_map(function(win)
+        return { vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(win) }
+      end, vim.api.nvim_list_wins())`);
+    const before = await sizes();
+    await reviewer.close(await reviewer.open(nvim.path("a.txt"), "proposed\n"));
+    t.same(await sizes(), before, split);
+    await nvim.input(":only<CR>");
+  }
+});
+
 t.test("a proposal whose first window was closed continues in the other window", async (t) => {
   const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["a.txt"] });
   await reviewer.open(nvim.path("a.txt"), "1\ntwo\n");
