@@ -16,6 +16,13 @@ const TICKS_PER_SECOND = 100;
 const NETWORK =
   /^(nfs4?|cifs|smb3|smbfs|ncpfs|afs|9p|autofs|beegfs|ceph|coda|davfs|glusterfs|gpfs|lustre|orangefs|pvfs2|fuse(\..*)?)$/;
 
+/** Returns the start of this process (Unix milliseconds), according to the present time. */
+function startOfThis(): number {
+  return Date.now() - process.uptime() * 1000;
+}
+
+const START = startOfThis();
+
 export const linux: System = {
   ...unix,
   name: "linux",
@@ -34,7 +41,9 @@ export const linux: System = {
     // Computes the start relative to the start of this process, because a container may have its own boot time.
     const [own, other] = [ticks("self"), ticks(String(pid))];
     if (own === undefined || other === undefined) return undefined;
-    return Date.now() - (process.uptime() + (own - other) / TICKS_PER_SECOND) * 1000;
+    // After a suspension or a change of the clock, the start of this process seems to be later or earlier than it was.
+    // Uses the earlier time, so that a running process does not count as a later one.
+    return Math.min(START, startOfThis()) + ((other - own) / TICKS_PER_SECOND) * 1000;
   },
   async environment(pid) {
     const entries = words(`/proc/${pid}/environ`).map((entry) => {

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import t, { type Test } from "tap";
+import { platform } from "../../src/system/platform.ts";
 import { ChangesHost } from "../support/changes.ts";
 import { waitFor } from "../support/wait.ts";
 
@@ -108,6 +109,25 @@ t.test("changes of a running Neovim are not taken over, unless its process id wa
   await third.settle();
   t.equal(third.shown.size, 1);
 });
+
+for (const hours of [1, -1])
+  t.test(
+    `changes of a running Neovim are not taken over after the clock has moved by ${hours} h`,
+    async (t) => {
+      const real = Date.now;
+      t.teardown(() => {
+        Date.now = real;
+      });
+      const started = (await platform.startOf(process.pid)) ?? 0;
+      // A suspension of the machine has the same effect as a change of the clock.
+      Date.now = () => real() + hours * 3_600_000;
+      const seconds = Math.floor(started / 1_000) + (hours < 0 ? hours * 3_600 : 0);
+      const first = await ended(t, `${process.pid}-${seconds}`);
+      const second = nextOf(t, first);
+      await second.settle();
+      t.equal(second.shown.size, 0);
+    },
+  );
 
 t.test("changes are taken over when their directory is opened", async (t) => {
   const first = new ChangesHost(t);
