@@ -195,3 +195,20 @@ t.test("with 'autochdir', paths in the tree stay relative to the directory of th
     " ● new.txt +1 -0 0/1",
   );
 });
+
+t.test("the review page opens in spite of an autocommand that fails for new windows", async (t) => {
+  const page = await startPage(t, { files, args: ["notes.txt"] });
+  await page.agent.prompt("task");
+  for (const name of ["a.txt", "b.txt"]) await page.agent.write(name, `agent\n${page.read(name)}`);
+  await page.changed(2);
+  await page.nvim.lua(
+    "vim.api.nvim_create_autocmd({ 'WinNew', 'BufWinEnter' }, { callback = function() error('a plugin fails') end })",
+  );
+  await page.nvim.input(":GeminiChanges<CR>");
+  await page.is(t, "*page:2", "a.txt:1");
+  await page.nvim.says("a plugin fails");
+  t.equal(await page.nvim.lua("return vim.fn.tabpagenr('$')"), 2);
+  await page.nvim.lua("vim.api.nvim_clear_autocmds({ event = { 'WinNew', 'BufWinEnter' } })");
+  await page.nvim.input("q");
+  t.equal(await page.nvim.lua("return vim.fn.expand('%:t')"), "notes.txt");
+});

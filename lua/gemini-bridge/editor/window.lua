@@ -241,9 +241,16 @@ end
 ---@param config vim.api.keyset.win_config
 ---@return integer win
 function M.open(buf, config)
-  local win, problem = try(vim.api.nvim_list_wins, M.close, vim.api.nvim_open_win, buf, false, config)
+  local bufhidden = vim.bo[buf].bufhidden
+  local function close(win)
+    -- Keeps the buffer for the second attempt. With "wipe", the buffer would be deleted together with the window.
+    vim.bo[buf].bufhidden = "hide"
+    M.close(win)
+  end
+  local win, problem = try(vim.api.nvim_list_wins, close, vim.api.nvim_open_win, buf, false, config)
   if not win then
     win = vim.api.nvim_open_win(buf, false, vim.tbl_extend("force", config, { noautocmd = true }))
+    vim.bo[buf].bufhidden = bufhidden
     scheduler.attempt(error, problem, 0)
   end
   return win
