@@ -105,7 +105,7 @@ function M.open(opts)
     scheduler.now(function()
       view:close()
     end)
-    notify(("No window can be opened for %s: %s"):format(spec.cmd[1], failure), "error")
+    notify(("No window can be opened for %s: %s"):format(spec.cmd[1], scheduler.reason(failure)), "error")
     return
   end
   terminals.add(terminal)
