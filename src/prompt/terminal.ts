@@ -65,9 +65,12 @@ export function createBuffers(bridge: Bridge, signal: AbortSignal): Buffers {
     let followers = 0;
 
     async function type(what: { paste: string } | { keys: string }): Promise<boolean> {
-      if (!screen) return false;
-      const { typed } = await bridge.call("screen_type", { buf, tick: screen.tick, ...what });
-      if (!typed) screen = undefined; // Lua sends the changed screen again
+      const read = screen;
+      if (!read) return false;
+      const { typed } = await bridge.call("screen_type", { buf, tick: read.tick, ...what });
+      // Lua sends the changed screen after a refusal. On a busy machine, this screen may already have arrived, and Lua
+      // does not send it again.
+      if (!typed && screen === read) screen = undefined;
       return typed;
     }
 

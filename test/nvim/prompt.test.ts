@@ -172,6 +172,28 @@ t.test("prompts arrive in order, also if the first one opens the terminal", asyn
   t.equal(listed, 0, "the terminal is not one that the user has opened");
 });
 
+t.test("a prompt is typed if the host reads a refusal and the new screen at the same time", async (t) => {
+  const nvim = await start(t);
+  await nvim.startBridge();
+  await nvim.lua(`
+    local calls, uv = require("gemini-bridge.calls"), vim.uv
+    local call, was_refused = calls.call, false
+    function calls.call(name, params, ...)
+      if name ~= "screen_type" or was_refused then
+        return call(name, params, ...)
+      end
+      was_refused = true
+      local host = require("gemini-bridge").status().pid
+      -- As if the screen had changed after the host has read it, and as if the host were too busy to read the answer.
+      params.tick = -1
+      uv.kill(host, "sigstop")
+      vim.defer_fn(function() uv.kill(host, "sigcont") end, 200)
+      return call(name, params, ...)
+    end
+    require("gemini-bridge.prompt.outbox").send({ text = "hello", source = "nothing", submit = true })`);
+  await receives(nvim, "<hello >\r");
+});
+
 t.test("completion in a prompt offers files and words", async (t) => {
   const nvim = await start(t, "", {
     files: { ".gitignore": "hidden\n", hidden: "", "src/deep/widget.js": "" },

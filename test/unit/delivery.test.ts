@@ -165,26 +165,31 @@ t.test("/ide enable is typed only once if the CLI keeps it below a question", as
   await end();
 });
 
-t.test("after a refused key, the host waits for the next screen", async (t) => {
-  const closing = new AbortController();
-  let refuse = () => {};
-  const answer = new Promise((resolve) => {
-    refuse = () => resolve({ typed: false });
-  });
-  const bridge = { tell() {}, call: () => answer } as never;
-  const buffers = createBuffers(bridge, closing.signal);
-  const show = (text: string) =>
-    buffers.handlers.screen({ buf: 1, tick: 1, lines: [text], isEditing: false });
-  const terminal = buffers.terminal(1, "gemini", "/");
-  const unfollow = terminal.follow();
-  show("first");
-  t.match(await terminal.next(), { lines: ["first"] });
-  const next = terminal.next();
-  const typed = terminal.press("\r");
-  refuse();
-  show("second");
-  t.equal(await typed, false);
-  setTimeout(show, 10, "third");
-  t.match(await next, { lines: ["third"] });
-  unfollow();
-});
+t.test(
+  "after a refused key, the host waits for the next screen, which may already have arrived",
+  async (t) => {
+    const closing = new AbortController();
+    let refuse = () => {};
+    const answer = new Promise((resolve) => {
+      refuse = () => resolve({ typed: false });
+    });
+    const bridge = { tell() {}, call: () => answer } as never;
+    const buffers = createBuffers(bridge, closing.signal);
+    const show = (text: string) =>
+      buffers.handlers.screen({ buf: 1, tick: 1, lines: [text], isEditing: false });
+    const terminal = buffers.terminal(1, "gemini", "/");
+    const unfollow = terminal.follow();
+    show("first");
+    t.match(await terminal.next(), { lines: ["first"] });
+    const next = terminal.next();
+    const typed = terminal.press("\r");
+    refuse();
+    show("second");
+    t.equal(await typed, false);
+    t.match(await next, { lines: ["second"] }, "a screen that arrives together with the refusal is not lost");
+    t.equal(await terminal.press("\r"), false);
+    setTimeout(show, 10, "third");
+    t.match(await terminal.next(), { lines: ["third"] }, "the refused screen is not used again");
+    unfollow();
+  },
+);
