@@ -110,6 +110,7 @@ export function createServices(options: ServicesOptions): Services {
     isSeamless,
     heard: memory.agents,
     remember: (agents) => remember({ agents }),
+    isReviewing: (id) => reviews.isPending(id),
     reconnect: boot.reconnect,
     report,
     lost: (cli) => prompts.connect(cli),
@@ -138,7 +139,10 @@ export function createServices(options: ServicesOptions): Services {
     lastId: boot.lastDiffId,
     earlier: memory.diffs,
     decided: activity.decided,
-    remember: (diffs) => remember({ diffs }),
+    remember(diffs) {
+      remember({ diffs });
+      clientStatus.report();
+    },
     agreed: changes.agreed,
     history: changes.history,
     userFiles,
@@ -148,7 +152,7 @@ export function createServices(options: ServicesOptions): Services {
     log,
     clis: boot.clis,
     packageOf: (cli) => profileOf(cli)?.package,
-    isReviewing: reviews.isPending,
+    isReviewing: () => reviews.isPending(),
     connected: clientStatus.connected,
     clientIn: (terminal) => clients.connected().find(({ id }) => terminals.nameOf(id) === terminal),
   });

@@ -21,7 +21,8 @@ export const ClientInfo = z.object({
   interrupted: z
     .boolean()
     .describe('Whether the CLI shows "Disconnected" until the user types `/ide enable` there.'),
-  activity: Activity.describe("Activity of the agent, according to its hooks."),
+  activity: Activity.describe("Activity of the agent, according to its hooks and its open reviews."),
+  turn: z.boolean().describe("Whether a turn of the agent runs, according to its hooks."),
   hooks: z
     .boolean()
     .describe(

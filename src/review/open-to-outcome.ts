@@ -34,8 +34,8 @@ export interface Reviews {
    * @throws {Refusal} if the review cannot be shown
    */
   propose(cli: string, filePath: string, newContent: string, signal: AbortSignal): Promise<ReviewOutcome>;
-  /** Returns whether a review waits for the user. */
-  isPending(): boolean;
+  /** Returns whether a review waits for the user. @param sessionId default: reviews of all sessions */
+  isPending(sessionId?: string): boolean;
   /** Closes the reviews of an ended session. */
   abandon(client: Pick<Client, "id">): void;
   /**
@@ -346,7 +346,8 @@ export function createReviews(options: ReviewsOptions): Reviews {
       else signal.addEventListener("abort", cancel);
       return outcome;
     },
-    isPending: () => all().some(({ state }) => state === "open"),
+    isPending: (sessionId) =>
+      all().some((review) => review.state === "open" && (sessionId ?? review.sessionId) === review.sessionId),
     abandon({ id }) {
       for (const review of openOf(id)) void abandon(review, "disconnected");
     },

@@ -41,6 +41,8 @@ interface ClientStatusOptions extends Pick<AgentClientsOptions, "clients" | "hea
   interrupted: readonly string[];
   /** True if the host process restarted so fast that clients have not noticed the restart. */
   isSeamless: boolean;
+  /** Returns whether a review of a session waits for the user. */
+  isReviewing(sessionId: string): boolean;
   /** True if CLIs are to be reconnected after a crash of the host process. */
   reconnect: boolean;
   report: (change: Partial<Status>) => void;
@@ -115,8 +117,12 @@ export function createClientStatus({ bridge, clients, profiles, ...options }: Cl
 
   const ofSession = (id: string) => turns.active().filter(({ agent }) => agents.known(agent) === id);
 
-  /** Returns what the agents of a session are doing. */
+  /**
+   * Returns what the agents of a session are doing. Does not rely on hooks for a review: the CLI may have no hooks, and
+   * after a crash of the host process, no hook reports the question again.
+   */
   function activityOf(id: string): Activity {
+    if (options.isReviewing(id)) return "waiting";
     const activities = ofSession(id).map(({ activity }) => activity);
     return activities.includes("waiting") ? "waiting" : (activities[0] ?? "idle");
   }
@@ -131,6 +137,7 @@ export function createClientStatus({ bridge, clients, profiles, ...options }: Cl
     port: ports?.client,
     interrupted: interrupted.has(id) && name === CLI_NAME,
     activity: activityOf(id),
+    turn: ofSession(id).length > 0,
     hooks: agents.hasHooks(id),
     terminal: terminals.nameOf(id),
   });

@@ -34,7 +34,10 @@ const LATE_QUESTION_MS = 2_000;
 export interface Turns {
   /** Handles a hook event. */
   handle(event: AgentEvent): void;
-  /** Called when the user has decided on a proposed text. A rejection ends the turn. */
+  /**
+   * Called when the user has decided on a proposed text. A rejection ends the turn, unless the CLI has asked about
+   * several tools at once, and the others are not rejected.
+   */
   decided(agent: Agent, filePath: string, isAccepted: boolean): void;
   /**
    * Called when the user has answered a question in the CLI's terminal. If no hook event follows, the answer was a
@@ -51,9 +54,17 @@ interface Turn {
   readonly agent: Agent;
   /** Id of the turn, if the CLI sends one. */
   id: string | undefined;
-  activity: "working" | "waiting";
+  /**
+   * The CLI's questions since the last event of a tool. The key is the file of an edit, or "" for all other tools. Some
+   * CLIs ask about several tools at once, and run the accepted tools after the last answer.
+   */
+  readonly questions: Map<string, "open" | "accepted">;
   /** Number of hook events since the start of the turn. */
   events: number;
+}
+
+function activityOf({ questions }: Turn): Exclude<Activity, "idle"> {
+  return [...questions.values()].includes("open") ? "waiting" : "working";
 }
 
 /** Creates the tracker of turns. @param changed called synchronously for each change of a turn */
@@ -71,7 +82,7 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
     over(agent);
     const [oldest] = turns.values();
     if (oldest && turns.size >= MAX_TURNS) over(oldest.agent);
-    turns.set(keyOf(agent), { agent, id, activity: "working", events: 0 });
+    turns.set(keyOf(agent), { agent, id, questions: new Map(), events: 0 });
     changed({ kind: "started", agent, prompt });
   }
 
@@ -85,11 +96,17 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
     return turns.get(keyOf(agent));
   }
 
+  /** Changes the questions of a turn that an answer of the user, or an event of a tool, has settled. */
+  function settle(turn: Turn, change: () => void): void {
+    const before = activityOf(turn);
+    change();
+    if (activityOf(turn) !== before) changed({ kind: "resumed", agent: turn.agent });
+  }
+
+  /** Handles the event of a tool: the user has answered all questions. */
   function work(agent: Agent): void {
     const turn = turns.get(keyOf(agent));
-    if (turn?.activity !== "waiting") return;
-    turn.activity = "working";
-    changed({ kind: "resumed", agent });
+    if (turn) settle(turn, () => turn.questions.clear());
   }
 
   /** Returns whether the user has already answered the question that a hook reports. */
@@ -119,8 +136,7 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
           return work(agent);
         case "permission_asked": {
           if (isAnswered(agent, event.tool)) return;
-          const turn = turnOf(agent);
-          if (turn) turn.activity = "waiting";
+          turnOf(agent)?.questions.set(fileOf(event.tool), "open");
           return changed({ kind: "waiting", agent, tool: event.tool });
         }
         case "tool_ended":
@@ -133,14 +149,20 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
     },
     decided(agent, filePath, isAccepted) {
       const key = keyOf(agent);
-      if (turns.get(key)?.activity === "working") {
+      const turn = turns.get(key);
+      if (!turn) return;
+      if (turn.questions.get(filePath) !== "open") {
         const decision = { filePath };
         decidedFirst.set(key, decision);
         const forget = () => decidedFirst.get(key) === decision && decidedFirst.delete(key);
         setTimeout(forget, LATE_QUESTION_MS).unref();
       }
-      if (isAccepted) work(agent);
-      else over(agent, true);
+      const file = questionAbout(turn, filePath);
+      if (!isAccepted && [...turn.questions.keys()].every((key) => key === file)) return over(agent, true);
+      settle(turn, () => {
+        if (isAccepted) turn.questions.set(file, "accepted");
+        else turn.questions.delete(file);
+      });
     },
     answered(agent) {
       const turn = turns.get(keyOf(agent));
@@ -151,8 +173,23 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
       if (turn) setTimeout(end, NEXT_STEP_TIMEOUT_MS).unref();
     },
     over: (agent) => over(agent),
-    active: () => [...turns.values()],
+    active: () => [...turns.values()].map((turn) => ({ agent: turn.agent, activity: activityOf(turn) })),
   };
+}
+
+/**
+ * Returns the key of the question that a decision on a file answers. The hook of a CLI may spell the path of the file in
+ * another way than its review.
+ */
+function questionAbout({ questions }: Turn, filePath: string): string {
+  const open = [...questions.keys()].filter((file) => file !== "" && questions.get(file) === "open");
+  const [only = filePath] = open.length === 1 ? open : [];
+  return open.includes(filePath) ? filePath : only;
+}
+
+/** Returns the key of a question about a tool, see {@link Turn.questions}. */
+function fileOf(tool: Tool): string {
+  return tool.kind === "edit" ? tool.filePath : "";
 }
 
 function keyOf({ cli, session }: Agent): string {

@@ -176,7 +176,13 @@ t.test(
   "an empty list of changes and the gate name the connected CLIs, and the CLIs without hooks",
   async (t) => {
     const { reviewer, nvim } = await startReviewer(t);
-    const common = { version: "1", connectedAt: 0, interrupted: false, activity: "idle" } as const;
+    const common = {
+      version: "1",
+      connectedAt: 0,
+      interrupted: false,
+      activity: "idle",
+      turn: false,
+    } as const;
     const gemini = {
       id: "1",
       cli: "gemini",

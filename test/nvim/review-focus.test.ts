@@ -210,9 +210,13 @@ t.test(
       interrupted: false,
       hooks: true,
     };
-    const say = (activity: "working" | "idle") =>
-      reviewer.call("status", { state: "running", workspace: [], clients: [{ ...client, activity }] });
-    await say("working");
+    const say = (turn: boolean) =>
+      reviewer.call("status", {
+        state: "running",
+        workspace: [],
+        clients: [{ ...client, activity: "waiting", turn }],
+      });
+    await say(true);
     await reviewer.open(nvim.path("a.txt"), PROPOSED, "tests");
     await decide();
     const file = nvim.path("later.txt");
@@ -259,7 +263,7 @@ t.test(
 
     await reviewer.open(nvim.path("a.txt"), PROPOSED, "tests");
     await decide();
-    await say("idle");
+    await say(false);
     await reviewer.open(nvim.path("d.txt"), PROPOSED, "tests");
     t.notOk(await isIn("d.txt"), "the turn has ended");
   },

@@ -131,6 +131,41 @@ t.test("Qwen Code and Gemini CLI work in one Neovim", async (t) => {
     t.same(await changed(), []);
   });
 
+  await t.test(
+    "two edits that Qwen Code proposes at once are one turn, whatever the user decides",
+    async (t) => {
+      const [first, second] = [nvim.path("first.js"), nvim.path("second.js")];
+      const write = (file: string) => call("write_file", { file_path: file, content: "new\n" });
+      const isWaiting = `vim.iter(require('gemini-bridge').status().clients):any(function(client)
+      return client.cli == 'qwen' and client.activity == 'waiting'
+    end)`;
+      model.say([write(first), write(second)], [{ text: "It is written." }]);
+      await nvim.lua("_G.told = {}");
+      await nvim.command("GeminiSend! Two files.");
+      await nvim.waitFor("#_G.told == 3", "both questions", 30_000);
+      await diffs(1);
+      await nvim.command(`GeminiReject ${first}`);
+      await nvim.waitFor(
+        `vim.iter(require('gemini-bridge').diffs()):any(function(diff)
+      return diff.filePath == ${JSON.stringify(second)}
+    end)`,
+        "the second review",
+      );
+      await nvim.waitFor(isWaiting, "the activity");
+      await nvim.command(`GeminiAccept ${second}`);
+      await says("It is written");
+      t.notOk(existsSync(first));
+      t.equal(onDisk(second), "new\n");
+      await tells(t, nvim, [
+        "TurnStarted qwen: Two files.",
+        `Waiting qwen: ${first}`,
+        `Waiting qwen: ${second}`,
+        "TurnEnded qwen",
+      ]);
+      t.same(await changed(), [], "an accepted edit is not a change");
+    },
+  );
+
   await t.test("Qwen Code and Gemini CLI get only the decisions on their own proposals", async (t) => {
     model.say(...writes("fourth();\n"));
     const other = nvim.path("b.js");

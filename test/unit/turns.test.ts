@@ -105,6 +105,46 @@ t.test("a question is ignored if its hook arrives after the user's decision", as
   t.same(handle("tool_starting", "permission_asked"), ["resumed", "waiting"], "the next edit of the file");
 });
 
+t.test("an agent that asks about several tools at once waits until all questions are answered", async (t) => {
+  const { turns, handle, kinds, activity } = start();
+  const asks = (...tools: Tool[]) => {
+    for (const tool of tools) turns.handle({ ...event("permission_asked"), tool } as AgentEvent);
+    return kinds();
+  };
+  const edit = (filePath: string): Tool => ({ kind: "edit", name: "write_file", filePath });
+  const shell: Tool = { kind: "shell", name: "run_shell_command", command: "ls" };
+  const decided = (filePath: string, isAccepted: boolean) => {
+    turns.decided(ONE, filePath, isAccepted);
+    return kinds();
+  };
+  handle("turn_started");
+  asks(edit("/a"), edit("/b"), shell);
+  t.same(decided("/a", true), []);
+  t.same(decided("/b", true), []);
+  t.equal(activity(), "waiting", "the question about the command is open");
+  t.same(handle("tool_starting"), ["resumed"], "the CLI runs the tools after the last answer");
+
+  for (const [first, second] of [
+    [false, true],
+    [true, false],
+  ] as const) {
+    asks(edit("/a"), edit("/b"));
+    t.same(decided("/a", first), []);
+    t.equal(activity(), "waiting");
+    t.same(decided("/b", second), ["resumed"], "the CLI runs the accepted edit");
+    t.equal(activity(), "working");
+    handle("tool_starting", "tool_ended");
+  }
+
+  asks(edit("/a"), edit("/b"));
+  t.same(decided("/a", false), []);
+  t.same(decided("/b", false), ["ended"], "all are rejected");
+
+  handle("turn_started");
+  asks(edit("/a"));
+  t.same(decided("/link/a", true), ["resumed"], "the review spells the path in another way");
+});
+
 t.test("a prompt that the user sends during a turn starts no turn", async (t) => {
   const { turns, kinds } = start();
   const prompt = (turn: string, isOwn = false) =>

@@ -11,7 +11,8 @@
 ---@field connectedAt number Unix milliseconds.
 ---@field port? integer The CLI's port of the connection of its event stream.
 ---@field interrupted boolean Whether the CLI shows "Disconnected" until the user types `/ide enable` there.
----@field activity "idle"|"working"|"waiting" Activity of the agent, according to its hooks.
+---@field activity "idle"|"working"|"waiting" Activity of the agent, according to its hooks and its open reviews.
+---@field turn boolean Whether a turn of the agent runs, according to its hooks.
 ---@field hooks boolean Whether a hook of the CLI was received. Without hooks, its edits are neither tracked nor gated.
 ---@field terminal? string The terminal of `:Gemini` in which the CLI runs, if known.
 

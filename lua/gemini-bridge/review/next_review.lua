@@ -90,7 +90,7 @@ function M.take(review)
   end
   stop()
   local is_same_turn = vim.iter(status.get().clients):any(function(client)
-    return (client.terminal or client.name) == review.client and client.activity ~= "idle"
+    return (client.terminal or client.name) == review.client and client.turn
   end)
   if is_same_turn then
     screen.enter(review)
