@@ -7,7 +7,7 @@ import type { Log } from "../base/log.ts";
 import { Refusal } from "../base/refusal.ts";
 import { createYielder } from "../base/work-slices.ts";
 import type { changeEvents } from "../contract/changes.ts";
-import type { Agent, AgentEvent } from "../contract/hooks.ts";
+import type { Agent, AgentEvent, Begun } from "../contract/hooks.ts";
 import type { Boot } from "../contract/neovim.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
 import {
@@ -50,7 +50,7 @@ export interface Changes {
    * @param begun aborted when the CLI no longer waits. From then on, the tool may be running
    * @returns a promise that resolves when the tool may begin
    */
-  listener(event: AgentEvent, begun?: AbortSignal): Promise<void>;
+  listener(event: AgentEvent, begun?: Begun): Promise<void>;
   /**
    * Records that the user has accepted a proposed text for a file. If an agent then writes a text with one of these
    * hashes, this does not count as an unreviewed change.
@@ -291,7 +291,7 @@ export function createChanges({ bridge, userFiles, boot, log, ...options }: Chan
     return now && tracker.look(path, now);
   }
 
-  const never = new AbortController().signal;
+  const never: Begun = { aborted: false };
   return {
     listener: (event, begun = never) =>
       tracker.handle(event, begun).catch((error) => log.error("changes:", error)),

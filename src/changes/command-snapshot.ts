@@ -3,7 +3,7 @@
  * files are compared with the snapshot after the command.
  */
 import { createYielder } from "../base/work-slices.ts";
-import type { Agent } from "../contract/hooks.ts";
+import type { Agent, Begun } from "../contract/hooks.ts";
 import {
   ABSENT,
   CLOCK_TICK_MS,
@@ -49,7 +49,7 @@ interface SnapshotOptions {
   /** Absolute paths of files that are always read, even if Git reports no difference. */
   readonly known: readonly string[];
   /** Aborted when the command begins. The command may change files from then on. */
-  readonly begun: AbortSignal;
+  readonly begun: Begun;
 }
 
 interface Snapshots {
@@ -62,7 +62,7 @@ export function createSnapshots(): Snapshots {
   /** Files that were read for the last snapshot. The next snapshot takes unchanged files from this cache. */
   let remembered = new Map<string, FileState>();
 
-  async function read({ path, found }: Candidate, room: number, begun: AbortSignal): Promise<FileState> {
+  async function read({ path, found }: Candidate, room: number, begun: Begun): Promise<FileState> {
     if (!found) return ABSENT;
     if (typeof found === "string") return unknown(NOT_REGULAR, found);
     const facts = factsOf(found);
@@ -83,7 +83,7 @@ export function createSnapshots(): Snapshots {
   async function readInto(
     files: Map<string, FileState>,
     candidates: readonly Candidate[],
-    begun: AbortSignal,
+    begun: Begun,
   ): Promise<void> {
     let room = MAX_TEXT_BYTES;
     for (const seen of files.values()) room -= lengthOf(seen);
@@ -147,10 +147,7 @@ export async function restoreSnapshot(
   return { since, files, trees, outside, gaps: isWhole ? gaps : [...gaps, INDEX_CHANGED] };
 }
 
-async function lookOutside(
-  outside: Outside,
-  begun: AbortSignal,
-): Promise<{ found: Candidate[]; gaps: string[] }> {
+async function lookOutside(outside: Outside, begun: Begun): Promise<{ found: Candidate[]; gaps: string[] }> {
   const { paths, isComplete, hasUnnamed } = await listFiles(outside, () => begun.aborted);
   const found = await candidatesAt(paths, () => begun.aborted);
   const gaps = begun.aborted ? [SLOW] : isComplete ? [] : [TOO_MANY];

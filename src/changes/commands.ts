@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { createYielder } from "../base/work-slices.ts";
-import type { Agent } from "../contract/hooks.ts";
+import type { Agent, Begun } from "../contract/hooks.ts";
 import { type FileState, inodeOf, readState, unknown } from "../system/file-state.ts";
 import { compare, statesBefore, TOO_MUCH, type Touched } from "./command-comparison.ts";
 import type { CommandMemory, RestoredCommand } from "./command-memory.ts";
@@ -49,7 +49,7 @@ export interface Commands {
    * Takes the snapshot before a command.
    * @param begun aborted when the command begins. Files that were not read before this moment count as unknown
    */
-  start(agent: Agent, command: string, places: OpenPlaces, begun: AbortSignal): Promise<Snapshot>;
+  start(agent: Agent, command: string, places: OpenPlaces, begun: Begun): Promise<Snapshot>;
   /** Resumes tracking a command that started before the host process restarted. */
   resume(command: RestoredCommand): void;
   /**

@@ -91,8 +91,9 @@ export function beginChange(path: string, found: FileState, author: Author): Fil
 
 /** Returns the texts before and after a change; undefined if one of these is unknown. */
 export function textsOf(before: FileChange, after: FileChange) {
-  if ([before, after].some((change) => fileStateOf(change).kind === "unknown")) return undefined;
-  return { before: textOf(before) ?? null, after: textOf(after) ?? null };
+  const [old, now] = [fileStateOf(before), fileStateOf(after)];
+  if (old.kind === "unknown" || now.kind === "unknown") return undefined;
+  return { before: old.kind === "known" ? old.text : null, after: now.kind === "known" ? now.text : null };
 }
 
 /**

@@ -3,7 +3,7 @@
  * these changes from those of the user and other programs.
  */
 import { createYielder } from "../base/work-slices.ts";
-import type { Agent, AgentEvent, EditTexts, Tool } from "../contract/hooks.ts";
+import type { Agent, AgentEvent, Begun, EditTexts, Tool } from "../contract/hooks.ts";
 import { type FileState, readState, realPath, unknown } from "../system/file-state.ts";
 import type { AgentTurns } from "./agent-turns.ts";
 import { createAgreements } from "./agreements.ts";
@@ -20,7 +20,7 @@ const NOT_SEEN = "the bridge was not running when a command began";
 
 interface Tracker {
   /** Handles a hook event. The promise resolves when the tool may begin. */
-  handle(event: AgentEvent, begun: AbortSignal): Promise<void>;
+  handle(event: AgentEvent, begun: Begun): Promise<void>;
   /**
    * Records that the user has accepted texts for a file. When an agent writes such a text, this does not count as an
    * unreviewed change.
@@ -128,7 +128,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   /** Reads the file at once, even if earlier events are still waiting to be handled. */
-  async function readBeforeEdit(agent: Agent, filePath: string, begun: AbortSignal): Promise<SeenBefore> {
+  async function readBeforeEdit(agent: Agent, filePath: string, begun: Begun): Promise<SeenBefore> {
     const path = await realPath(filePath);
     places.set(keyOf(agent, filePath), path);
     files.await(agent, path);
@@ -192,7 +192,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   /** Handles the start of a tool. Reads files at once, but handles the result only after earlier events. */
-  async function toolStarts(agent: Agent, tool: Tool, begun: AbortSignal): Promise<void> {
+  async function toolStarts(agent: Agent, tool: Tool, begun: Begun): Promise<void> {
     if (tool.kind === "edit") {
       const isAsked = asked.delete(keyOf(agent, tool.filePath)) || askedEarlier.delete(tool.filePath);
       const seen = readBeforeEdit(agent, tool.filePath, begun);
@@ -221,11 +221,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     }
   }
 
-  async function commandStarts(
-    agent: Agent,
-    command: string,
-    begun: AbortSignal,
-  ): Promise<Map<string, FileState>> {
+  async function commandStarts(agent: Agent, command: string, begun: Begun): Promise<Map<string, FileState>> {
     lastPlaces = (await openPlaces()) ?? lastPlaces;
     const known = [...lastPlaces.files, ...files.known().map(({ path }) => path)];
     const snapshot = await commands.start(agent, command, { ...lastPlaces, files: known }, begun);

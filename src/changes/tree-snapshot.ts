@@ -2,6 +2,7 @@
  * Takes snapshots of Git work trees before a command. Covers the work trees of the CLI's directory and of the
  * directories open in Neovim. Covers repositories inside these work trees, too, such as submodules.
  */
+import type { Begun } from "../contract/hooks.ts";
 import { realPath } from "../system/file-state.ts";
 import type { GitIndex, IndexEntry } from "./git-index.ts";
 import { NOT_UTF8 } from "./untracked-directories.ts";
@@ -58,7 +59,7 @@ interface Trees {
  * @param cwd the CLI's directory
  * @param begun aborted when the command begins. No further files are examined then
  */
-export async function takeTrees(cwd: string, scope: Scope, begun: AbortSignal): Promise<Trees> {
+export async function takeTrees(cwd: string, scope: Scope, begun: Begun): Promise<Trees> {
   const [own = cwd, ...open] = await Promise.all([cwd, ...scope.directories].map(realPath));
   const isNear = (path: string) => open.some((one) => isBelow(path, one) || isBelow(one, path));
   const gaps = new Set<string>();
@@ -92,7 +93,7 @@ export async function takeTrees(cwd: string, scope: Scope, begun: AbortSignal): 
 async function lookAtTree(
   tree: WorkTree,
   scope: Scope,
-  begun: AbortSignal,
+  begun: Begun,
 ): Promise<{ tree?: TreeSnapshot; differing: Candidate[]; gaps: string[] }> {
   const [isOpen, index, untracked] = await Promise.all([
     createFilter(scope, tree.top),

@@ -74,6 +74,14 @@ type EventDetails =
 /** An event of an agent. `at`: time by the CLI's clock (Unix milliseconds). */
 export type AgentEvent = EventDetails & { agent: Agent; at: number };
 
+/**
+ * Tells whether the CLI has stopped waiting before a tool. From then on, the tool may be running. Not an `AbortSignal`,
+ * because aborting one creates an error with a stack trace, and every edit of an agent needs one.
+ */
+export interface Begun {
+  readonly aborted: boolean;
+}
+
 const EDITS = [
   "write_file",
   "replace",

@@ -4,10 +4,10 @@
  */
 import { createHash } from "node:crypto";
 import type { Socket } from "node:net";
-import { setTimeout as delay, setImmediate } from "node:timers/promises";
+import { setImmediate } from "node:timers/promises";
 import * as z from "zod";
 import type { Log } from "../base/log.ts";
-import type { AgentEvent } from "../contract/hooks.ts";
+import type { AgentEvent, Begun } from "../contract/hooks.ts";
 import type { Route } from "../http/guard.ts";
 import { ASK } from "./gate.ts";
 
@@ -23,9 +23,8 @@ const MAX_RECENT = 64;
 /**
  * Called with each event as soon as it arrives. Before a tool starts, the CLI waits for the returned promise, but not
  * longer than MAX_WAIT_MS.
- * @param begun aborted when the CLI no longer waits. From then on, the tool may be running
  */
-export type AgentListener = (event: AgentEvent, begun: AbortSignal) => void | Promise<void>;
+export type AgentListener = (event: AgentEvent, begun: Begun) => void | Promise<void>;
 
 interface HooksRouteOptions {
   listeners: readonly AgentListener[];
@@ -38,9 +37,15 @@ interface HooksRouteOptions {
   log: Log;
 }
 
+/** Parses a process id. Without a valid one, `z.number()` would create an error, which is slow. */
+function pidOf(text: string | undefined): number | undefined {
+  const pid = Number(text);
+  return Number.isSafeInteger(pid) && pid > 0 ? pid : undefined;
+}
+
 /** `pid`: the CLI's process id. `notice`: set if the CLI does not wait for an answer. */
 const Query = z.object({
-  pid: z.coerce.number().int().positive().optional().catch(undefined),
+  pid: z.string().optional().catch(undefined).transform(pidOf),
   notice: z.string().optional().catch(undefined),
 });
 
@@ -62,8 +67,8 @@ export function createHooksRoute({ listeners, asks, tells, gateOf, log }: HooksR
   const recent = new Set<string>();
 
   function isNew(event: AgentEvent): boolean {
-    const { texts: _, ...rest } = { texts: undefined, ...event };
-    const key = createHash("sha256").update(JSON.stringify(rest)).digest("base64");
+    const text = JSON.stringify({ ...event, texts: undefined });
+    const key = createHash("sha256").update(text).digest("base64");
     if (recent.has(key)) return false;
     const [oldest] = recent;
     if (oldest !== undefined && recent.size >= MAX_RECENT) recent.delete(oldest);
@@ -72,7 +77,7 @@ export function createHooksRoute({ listeners, asks, tells, gateOf, log }: HooksR
   }
 
   /** Calls a listener. Logs errors, so that the agent can continue. */
-  async function tell(listener: AgentListener, event: AgentEvent, begun: AbortSignal): Promise<void> {
+  async function tell(listener: AgentListener, event: AgentEvent, begun: Begun): Promise<void> {
     try {
       await listener(event, begun);
     } catch (error) {
@@ -80,8 +85,16 @@ export function createHooksRoute({ listeners, asks, tells, gateOf, log }: HooksR
     }
   }
 
+  /** Waits for an answer. @returns undefined if there is no answer within MAX_WAIT_MS */
   function inTime<T>(answer: Promise<T>): Promise<T | undefined> {
-    return Promise.race([answer.catch(() => undefined), delay(MAX_WAIT_MS, undefined, { ref: false })]);
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, MAX_WAIT_MS, undefined).unref();
+      const settle = (value?: T) => {
+        clearTimeout(timer);
+        resolve(value);
+      };
+      answer.then(settle, () => settle());
+    });
   }
 
   return {
@@ -107,9 +120,9 @@ export function createHooksRoute({ listeners, asks, tells, gateOf, log }: HooksR
       }
       if (!event || !isNew(event)) return answer(204);
       log.debug(`${cli}: ${event.kind}`);
-      const begin = new AbortController();
-      if (event.kind === "tool_starting" && (await hasLeft(socket))) begin.abort();
-      const told = Promise.all(listeners.map((listener) => tell(listener, event, begin.signal)));
+      const begun = { aborted: false };
+      if (event.kind === "tool_starting" && (await hasLeft(socket))) begun.aborted = true;
+      const told = Promise.all(listeners.map((listener) => tell(listener, event, begun)));
       if (event.kind === "turn_started" && notice === undefined && !reply.sent) {
         const additionalContext = tells(event);
         if (additionalContext === undefined) return answer(204);
@@ -117,9 +130,9 @@ export function createHooksRoute({ listeners, asks, tells, gateOf, log }: HooksR
       }
       if (event.kind !== "tool_starting") return answer(204);
       const [ask, seen] = await Promise.all([inTime(asks(event)), inTime(told)]);
-      if (!seen || begin.signal.aborted)
+      if (!seen || begun.aborted)
         log.warn(`${cli} stopped waiting before ${event.tool.name}: reading its files took too long`);
-      begin.abort();
+      begun.aborted = true;
       const gate = ask ? gateOf(cli) : undefined;
       return gate && !reply.sent ? reply.send(ASK[gate]) : answer(204);
     },
