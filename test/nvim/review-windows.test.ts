@@ -169,7 +169,7 @@ t.test("windows that the user has minimized keep the size 0 after a review", asy
   for (const [split, maximize] of [
     ["split", "<C-w>_"],
     ["vsplit", "<C-w>|"],
-  ]) {
+  ] as const) {
     await nvim.input(`:belowright ${split} c.txt<CR>${maximize}`);
     const sizes = () =>
       nvim.lua(`return vim.tbl_map(function(win)
