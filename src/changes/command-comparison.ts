@@ -26,6 +26,7 @@ import {
   cleanBytes,
   createFilter,
   type Found,
+  isBelow,
   lookAt,
   nameIn,
   pathIn,
@@ -97,12 +98,13 @@ export async function compare({ snapshot, settled, noticed, scope }: ComparisonO
   const { trees, since, outside } = snapshot;
   const base = new Map([...snapshot.files, ...settled]);
   const isNew = (path: string) => !base.has(path);
-  const known = await changedSince(base);
+  const inFiles = await changedSince(base);
   const inTrees = await Promise.all(trees.map((tree) => compareTree(tree, since, scope, isNew)));
   const listing = await listFiles(outside);
-  const earlier = [...known, ...inTrees.flatMap(({ changed }) => changed)];
+  const earlier = [...inFiles, ...inTrees.flatMap(({ changed }) => changed)];
   const names = [...inTrees.flatMap(({ names }) => names), ...listing.paths].filter(isNew);
-  const made = await newFiles(names, since, renamedFiles(earlier, noticed));
+  const known = new Set([...noticed, ...replacedInodes(snapshot, settled)]);
+  const made = await newFiles(names, since, renamedFiles(earlier, known));
   const gaps = new Set([
     ...snapshot.gaps,
     ...inTrees.flatMap(({ gaps }) => gaps),
@@ -116,6 +118,25 @@ export async function compare({ snapshot, settled, noticed, scope }: ComparisonO
   // folder are listed as deleted.
   const wasReal = ({ before }: Touched, i: number) => i < earlier.length && before.version !== BELOW_LINK;
   return { touched: all.filter((one, i) => real[i] || wasReal(one, i)), gaps: [...gaps] };
+}
+
+/**
+ * Returns the inodes of files that the user or another agent has written, as they were before the command. If such an
+ * inode is at another path now, the command has moved the file there before the write.
+ */
+function replacedInodes({ files, trees }: Snapshot, settled: ReadonlyMap<string, FileState>): number[] {
+  const states = [...settled.keys()].flatMap((path) => files.get(path) ?? []);
+  const inodes = states.filter(({ kind }) => kind === "known").map(inodeOf);
+  for (const tree of trees) {
+    const { top, entries, looked } = tree;
+    const names = new Set(
+      [...settled.keys()].filter((path) => isBelow(path, top)).map((path) => nameIn(top, path)),
+    );
+    if (names.size === 0) continue;
+    for (const { name, inode, isRegular } of entries.slice(0, looked))
+      if (names.has(name) && isRegular && !files.has(pathIn(tree, name))) inodes.push(inode);
+  }
+  return inodes;
 }
 
 /**

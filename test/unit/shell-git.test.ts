@@ -119,6 +119,27 @@ t.test("renamed files and folders are listed and undone", async (t) => {
   t.strictSame(host.messages(), []);
 });
 
+t.test("a file is undone that a command moved before the user saved the old path", async (t) => {
+  const host = await start(t);
+  sh(host, "echo loose > loose.txt");
+  await delay(50);
+  const tool = { kind: "shell", name: "run_shell_command", command: "mv" } as const;
+  await host.tell({ kind: "tool_starting", tool });
+  sh(host, "mv a.txt moved.txt; mv loose.txt away.txt; mv b.txt c.txt");
+  await host.save("a.txt", "mine\n");
+  await host.save("loose.txt", "mine\n");
+  await host.tell({ kind: "tool_ended", tool, failed: false });
+  t.strictSame(listed(host), [
+    "away.txt added +1 -0",
+    "b.txt deleted +0 -2",
+    "c.txt modified +1 -1",
+    "moved.txt added +2 -0",
+  ]);
+  await undoAll(host);
+  t.equal(sh(host, "ls; cat a.txt loose.txt"), "a.txt\nb.txt\nc.txt\nlink\nloose.txt\nstate\nmine\nmine\n");
+  t.strictSame(host.messages(), []);
+});
+
 t.test("replacing a file by a folder, or a folder by a file, is undone", async (t) => {
   const host = await start(t);
   sh(host, "mkdir dir; echo deep > dir/deep.txt; git add dir; git commit -qm dir");
