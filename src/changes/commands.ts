@@ -140,6 +140,7 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
       await yieldIfDue();
       const edited = seen.get(path);
       const after = edited?.now ?? (await readState(path));
+      if (isSwapFile(path, before) || isSwapFile(path, after)) continue;
       size += lengthOf(after);
       const fits =
         size <= MAX_TEXT_LENGTH ? after : { ...after, ...unknown(TOO_MUCH), version: after.version };
@@ -243,6 +244,14 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
     forget: snapshots.forget,
     stored: async () => void (await storing),
   };
+}
+
+/**
+ * Returns whether a file is a swap file of Neovim or Vim. An editor writes, renames and removes its swap files at any
+ * time, without an event.
+ */
+function isSwapFile(path: string, state: FileState): boolean {
+  return /\.sw[a-p]$/.test(path) && state.kind === "known" && state.text.startsWith("b0VIM ");
 }
 
 function entryOf<T>(map: ReadonlyMap<string, T>, key: string): [string, T][] {

@@ -334,6 +334,29 @@ t.test("backups that Neovim writes during a command are not attributed to the ag
   t.equal(read("a.txt.orig"), "backups\n");
 });
 
+t.test("swap, undo and session files of Neovim are not attributed to the agent", async (t) => {
+  const { nvim, agent, changes } = await startPage(t, {
+    files: { "a.txt": "1\n", "b.txt": "1\n", "c.txt": "1\n" },
+    init: "vim.opt.directory, vim.opt.undodir, vim.o.undofile, vim.o.updatecount = '.', '.', true, 1",
+    args: ["a.txt", "b.txt"],
+  });
+  await nvim.waitFor(() => existsSync(nvim.path(".a.txt.swp")), "a swap file");
+  const command = { tool_name: "run_shell_command", tool_input: { command: "sleep 5" } };
+  await agent.hook("BeforeTool", command);
+  await nvim.command("call setline(1, 'mine') | silent write | preserve | edit c.txt | call setline(1, '2')");
+  await nvim.command("preserve | bwipeout a.txt | mksession");
+  for (const name of [".c.txt.swp", ".a.txt.un~", "Session.vim"]) t.ok(existsSync(nvim.path(name)), name);
+  t.notOk(existsSync(nvim.path(".a.txt.swp")));
+  writeFileSync(nvim.path("theirs.txt"), "theirs\n");
+  await agent.hook("AfterTool", { ...command, tool_response: { llmContent: "ok" } });
+  const isListed = async () => (await changes()).some(({ path }) => path === nvim.path("theirs.txt"));
+  await nvim.waitFor(isListed, "the agent's change");
+  t.strictSame(
+    (await changes()).map(({ path }) => path),
+    [nvim.path("theirs.txt")],
+  );
+});
+
 t.test("old lines above the first line of a file are scrolled into view", async (t) => {
   const { nvim, agent, signs } = await startPage(t, { files: { "a.txt": "1\n2\n3\n" }, args: ["a.txt"] });
   await agent.write("a.txt", "one\n3\n");

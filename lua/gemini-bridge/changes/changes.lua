@@ -99,6 +99,20 @@ local function backups(name)
   return found
 end
 
+--- Returns the undo file that Neovim may have written together with a file.
+---@param name string Path of the file.
+---@return string[]
+local function undo_files(name)
+  local found = vim.bo.undofile and vim.fn.undofile(name) or ""
+  return found ~= "" and { found } or {}
+end
+
+---@param name string Path of a file that Neovim has written.
+local function wrote(name)
+  memory.add_written(name)
+  channel.notify("file_written", { path = name })
+end
+
 --- Adds or removes autocommands that report what the user does with files, such as writing a file.
 ---@param params { active: boolean } True adds the autocommands, false removes them.
 function M.follow(params)
@@ -114,10 +128,13 @@ function M.follow(params)
       if name:sub(1, 1) ~= "/" then
         return
       end
-      for _, written in ipairs(vim.list_extend({ name }, backups(name))) do
-        memory.add_written(written)
-        channel.notify("file_written", { path = written })
-      end
+      vim.iter({ { name }, backups(name), undo_files(name) }):flatten():each(wrote)
+    end,
+  })
+  vim.api.nvim_create_autocmd("SessionWritePost", {
+    group = group,
+    callback = function()
+      wrote(vim.fn.fnamemodify(vim.v.this_session, ":p"))
     end,
   })
   -- Reports each text that the user sees and may save again. If a running command of an agent has changed the file, the
