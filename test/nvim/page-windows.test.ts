@@ -146,6 +146,19 @@ t.test("the command line keeps its height beside a tab page of the plugin", asyn
   t.equal(await nvim.lua("return vim.o.cmdheight"), 1);
 });
 
+t.test("the page shows a file again where the user has opened another one", async (t) => {
+  const page = await open(t);
+  const { nvim } = page;
+  await nvim.input("\\t:edit notes.txt<CR>:GeminiChanges<CR><CR>");
+  await page.is(t, "*page:2", "a.txt:1");
+  t.match(await nvim.lua("return vim.wo[vim.fn.bufwinid('a.txt')].winbar"), /a\.txt.* 0\/1/);
+  await nvim.input("<CR>");
+  await page.is(t, "page:2", "*a.txt:1");
+  await nvim.input(":edit notes.txt<CR>:tabfirst<CR>:edit a.txt<CR>:tablast<CR>:edit a.txt<CR>");
+  await page.is(t, "page:2", "*a.txt:1");
+  t.same(await nvim.lua("return { vim.wo.winbar, vim.wo.cursorline }"), ["", false], "the user's own window");
+});
+
 t.test("without 'hidden', unsaved text stays when the page shows another file or closes", async (t) => {
   const page = await open(t);
   const { nvim } = page;

@@ -148,15 +148,22 @@ local function is_copy(win, right)
   return vim.api.nvim_win_is_valid(right) and options.cursorline and options.winbar == vim.wo[right].winbar
 end
 
---- Resets window options the next time that a window shows this buffer. Otherwise, the options of the page would
---- return, because Neovim stores window options for each buffer.
+--- Resets window options the next time that a window shows this buffer, and when the right window shows this buffer
+--- again. Otherwise, the options of the page would return, because Neovim stores window options for each buffer and
+--- window. Resets nothing if the page itself shows the buffer.
+---@param right integer
 ---@param buf integer
-local function reset_later(buf)
+local function reset_later(right, buf)
+  local is_first = true
   vim.api.nvim_create_autocmd("BufWinEnter", {
     buffer = buf,
-    once = true,
     callback = function()
-      make_ordinary(vim.api.nvim_get_current_win())
+      local win = vim.api.nvim_get_current_win()
+      if (is_first or win == right) and not vim.w[win].gemini_page then
+        make_ordinary(win)
+      end
+      is_first = false
+      return win == right or not vim.api.nvim_win_is_valid(right)
     end,
   })
 end
@@ -199,7 +206,7 @@ function M.follow(layout, is_own, release)
       layout.right_buf = args.buf
     elseif not layout.is_filling and args.buf ~= before and vim.w[win].gemini_page then
       if vim.api.nvim_buf_is_valid(before) then
-        reset_later(before)
+        reset_later(win, before)
       end
       release(false)
       make_ordinary(win)
