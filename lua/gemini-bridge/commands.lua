@@ -107,6 +107,12 @@ end
 function M.log()
   local path = require("gemini-bridge.host.boot").log_file()
   if not vim.uv.fs_stat(path) then
+    if require("gemini-bridge.bridge.status").address().port then
+      return notify(
+        "The bridge could not write its log. Check the directory " .. vim.fs.dirname(path),
+        "warn"
+      )
+    end
     return notify("There is no log file yet: :GeminiStart creates it.")
   end
   -- Uses no Ex command, because an Ex command would expand special characters in the path.

@@ -179,6 +179,14 @@ t.test(":GeminiEnv connects a CLI in another shell to this Neovim", async (t) =>
   t.match(await nvim.messages(), /Unknown option --zsh\. Known: --sh, --fish, --tmux/);
 });
 
+t.test(":GeminiLog reports that the log cannot be written", async (t) => {
+  const init = "vim.env.XDG_STATE_HOME = vim.fn.getcwd() .. '/a-file'";
+  const nvim = await startNvim(t, { init, files: { "a-file": "" }, env: { XDG_STATE_HOME: "" } });
+  await nvim.startBridge();
+  await nvim.command("GeminiLog");
+  await nvim.says(/The bridge could not write its log\. Check the directory .*\/a-file\/nvim/);
+});
+
 t.test(":GeminiLog opens the log, even if its path contains special characters", async (t) => {
   const nvim = await startNvim(t, {
     init: "local odd = vim.fn.getcwd() .. '/o d#d %1 `date` $HOME'\nvim.fn.mkdir(odd)\nvim.env.XDG_STATE_HOME = odd",
