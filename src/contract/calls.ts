@@ -83,7 +83,11 @@ export const FileEdits = z.object({
     .describe(
       "When the server was asked (Unix milliseconds). A file without a buffer must not have changed since.",
     ),
-  edits: z.array(z.object({ range: z.object({ start: Position, end: Position }), newText: z.string() })),
+  steps: z
+    .array(z.array(z.object({ range: z.object({ start: Position, end: Position }), newText: z.string() })))
+    .describe(
+      "Edits in the order in which they apply. The positions of a step refer to the text after the step before.",
+    ),
 });
 export type FileEdits = z.infer<typeof FileEdits>;
 

@@ -7,10 +7,16 @@ export function encode(text: string, character: number, encoding: string): numbe
   return encoding === "utf-32" ? [...before].length : character;
 }
 
-/** Converts a column from the encoding of a language server to UTF-16 units. Both are 0-based. */
+/**
+ * Converts a column from the encoding of a language server to UTF-16 units. Both are 0-based.
+ * @param text the beginning of a line. Neovim truncates long lines: the rest counts as ASCII
+ */
 export function decode(text: string, character: number, encoding: string): number {
-  if (encoding === "utf-8") return Buffer.from(text).subarray(0, character).toString().length;
-  return encoding === "utf-32" ? [...text].slice(0, character).join("").length : character;
+  if (encoding !== "utf-8" && encoding !== "utf-32") return character;
+  const units = encoding === "utf-8" ? Buffer.from(text) : [...text];
+  const before = units.slice(0, character);
+  const decoded = Buffer.isBuffer(before) ? before.toString() : before.join("");
+  return decoded.length + Math.max(0, character - units.length);
 }
 
 const WORD = "[\\p{L}\\p{N}_$]";

@@ -21,7 +21,7 @@ const WorkspaceEdit = z.object({
 });
 
 /** Parses the edits of a formatter. @throws {Refusal} if the edits are invalid */
-export function formatEdits(result: unknown): FileEdits["edits"] {
+export function formatEdits(result: unknown): z.infer<typeof TextEdit>[] {
   const parsed = z.array(TextEdit).nullable().safeParse(result);
   if (!parsed.success) throw new Refusal("The language server returned no valid edits");
   return parsed.data ?? [];
@@ -59,10 +59,12 @@ export async function workspaceEdits(
     const path = pathOf(uri);
     if (path === undefined)
       throw new Refusal("The language server returned edits of something that is not a file");
-    const file = files.get(path) ?? editsAt(moment, { path: await workspace.file(path), edits: [] });
-    files.set(path, { ...file, version: version ?? file.version, edits: [...file.edits, ...edits] });
+    const file = files.get(path) ?? editsAt(moment, { path: await workspace.file(path), steps: [] });
+    if (edits.length > 0) file.steps.push(edits);
+    // Only the first version is the version of the text for which the edits were computed.
+    files.set(path, { ...file, version: file.version ?? version ?? undefined });
   }
-  return [...files.values()].filter(({ edits }) => edits.length > 0);
+  return [...files.values()].filter(({ steps }) => steps.length > 0);
 }
 
 /** Applies edits, and attributes them to the CLI. If the user reviews every edit, opens reviews instead. */
@@ -94,14 +96,13 @@ export async function applyEdits(
   });
   if (problem !== undefined && changed.length === 0) throw new Refusal(problem);
   await ask("tell_written", { paths: changed.map(({ path }) => path) });
-  const lines = changed.map(({ path, edits }) => `${workspace.label(path)}: ${count(edits.length, "edit")}`);
+  const counted = changed.map(({ path, steps }) => ({ path, edits: steps.flat().length }));
+  const lines = counted.map(({ path, edits }) => `${workspace.label(path)}: ${count(edits, "edit")}`);
   const heading = `${count(changed.length, "file")} changed and written.`;
   const rest = problem === undefined ? [] : [`The other files were not changed: ${problem}`];
   return {
     text: [heading, ...lines, ...rest].join("\n"),
-    structured: {
-      files: changed.map(({ path, edits }) => ({ path: workspace.name(path), edits: edits.length })),
-    },
+    structured: { files: counted.map(({ path, edits }) => ({ path: workspace.name(path), edits })) },
     links: changed.map(({ path }) => path),
   };
 }

@@ -2,6 +2,7 @@ import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";
 import { connectEditorClient, languageServer } from "../support/editor-client.ts";
+import { startNvim } from "../support/nvim.ts";
 import { startPage } from "../support/page.ts";
 
 const FILES = {
@@ -305,6 +306,29 @@ t.test("invalid edits of a language server are refused", async (t) => {
   t.match(await client.refusal("format", { path: "main.js" }), "returned no valid edits");
   t.match(await client.text("code_actions", { path: "main.js", line: 1 }), "0 code actions");
   t.equal(readFileSync(bridge.nvim.path("main.js"), "utf8"), FILES["main.js"]);
+});
+
+t.test("an edit that is not written is undone, or stays as an unsaved change without undo", async (t) => {
+  const nvim = await startNvim(t, { files: { "a.txt": "one\n" }, args: ["a.txt"] });
+  const edit = `local path = ...
+    local edits, at, tick = require("gemini-bridge.model.edits"), { line = 0, character = 0 }
+    local steps = { { { range = { start = at, ["end"] = at }, newText = "x" } } }
+    edits.apply({ file = { path = path, steps = steps }, encoding = "utf-8" }, function(done) tick = done.tick end)
+    edits.finish({ path = path, tick = tick, written = false }, function() end)
+    return { vim.api.nvim_get_current_line(), vim.bo.modified }`;
+  t.same(await nvim.lua(edit, nvim.path("a.txt")), ["one", false]);
+  await nvim.command("set undolevels=-1");
+  t.same(await nvim.lua(edit, nvim.path("a.txt")), ["xone", true]);
+});
+
+t.test("several edits of one document are applied one after the other", async (t) => {
+  const files = { "main.js": "greet();\ngreet();\n" };
+  const { bridge } = await startBridge(t, { files, args: ["main.js"], init: languageServer("stepwise") });
+  const client = await connectEditorClient(t, bridge);
+  await client.text("rename", { path: "main.js", line: 1, symbol: "greet", new_name: "welcome" });
+  t.equal(readFileSync(bridge.nvim.path("main.js"), "utf8"), "// renamed\nwelcome();\ngreet();\n");
+  await bridge.nvim.command("undo");
+  t.equal(await bridge.nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, 1, true)[1]"), "greet();");
 });
 
 t.test("edits that move files are refused", async (t) => {

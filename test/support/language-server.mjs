@@ -1,6 +1,6 @@
 // A small language server for tests. A line that contains BAD is an error. `function name` is a symbol. References of a
 // word are its occurrences in the .js files below the root.
-// usage: node language-server.mjs normal|slow|late|crashing|lying|moving [milliseconds until diagnostics are published]
+// usage: node language-server.mjs normal|slow|late|crashing|lying|moving|stepwise [milliseconds until diagnostics are published]
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -92,6 +92,20 @@ const answers = {
     if (mode === "moving") {
       const { uri } = params.textDocument;
       return { documentChanges: [{ kind: "rename", oldUri: uri, newUri: `${uri}.moved` }] };
+    }
+    if (mode === "stepwise") {
+      // The second step refers to the text after the first step.
+      const { textDocument, newName } = {
+        ...params,
+        textDocument: { uri: params.textDocument.uri, version: null },
+      };
+      const range = { start: { line: 1, character: 0 }, end: { line: 1, character: word.length } };
+      return {
+        documentChanges: [
+          { textDocument, edits: [{ range: AT_START, newText: "// renamed\n" }] },
+          { textDocument, edits: [{ range, newText: newName }] },
+        ],
+      };
     }
     const changes = {};
     for (const { uri, range } of matches(new RegExp(`\\b${word}\\b`, "g"))) {

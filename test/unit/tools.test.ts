@@ -62,6 +62,8 @@ t.test("a symbol is found only as a whole word", async (t) => {
 t.test("positions are converted from every encoding of a language server", async (t) => {
   t.equal(encode("é𝄞x", 3, "utf-8"), 6);
   t.equal(encode("é𝄞x", 3, "utf-32"), 2);
+  for (const encoding of ["utf-8", "utf-16", "utf-32"])
+    t.equal(decode("abc", 3000, encoding), 3000, `${encoding}: a place behind the beginning of a long line`);
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), fc.string({ unit: "grapheme" }), (before, after) =>
       ["utf-8", "utf-16", "utf-32"].every(
@@ -172,7 +174,7 @@ const workspace = {
   name: (path: string) => path.slice(3),
   label: (path: string) => path.slice(3),
 };
-const EDITED = [{ path: "/w/a.js", edits: [] }];
+const EDITED = [{ path: "/w/a.js", steps: [] }];
 
 function review(propose: () => Promise<"accepted">, patience?: number) {
   const never = () => Promise.reject(new Error("nothing is written"));
@@ -203,7 +205,7 @@ t.test("a review that cannot be shown is reported for its file", async (t) => {
 
 const FILES = ["/w/a.js", "/w/b.js"].map((path) => ({
   path,
-  edits: [{ range: { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } }, newText: "x" }],
+  steps: [[{ range: { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } }, newText: "x" }]],
 }));
 
 /** Applies edits to two files. Aborts the call when the question `abortsAt` is asked for the file `path`. */

@@ -77,7 +77,7 @@
 ---@field tick? integer The buffer's tick when the server was asked.
 ---@field version? integer The version of the document that the server names.
 ---@field since? number When the server was asked (Unix milliseconds). A file without a buffer must not have changed since.
----@field edits { range: { start: { line: integer, character: integer }, end: { line: integer, character: integer } }, newText: string }[]
+---@field steps { range: { start: { line: integer, character: integer }, end: { line: integer, character: integer } }, newText: string }[][] Edits in the order in which they apply. The positions of a step refer to the text after the step before.
 
 ---@class gemini_bridge.BootCli
 ---@field name string

@@ -110,7 +110,9 @@ local function edit_copy(params, take)
     if disk.bytes(file.path) ~= before then
       error(("%s differs on disk from its text in Neovim: ask the user to reload or save it"):format(name), 0)
     end
-    vim.lsp.util.apply_text_edits(file.edits, copy, params.encoding)
+    for _, edits in ipairs(file.steps) do
+      vim.lsp.util.apply_text_edits(edits, copy, params.encoding)
+    end
     return take(buf, copy, before, bytes_of(copy, name))
   end)
   window.delete_buffer(copy)
@@ -171,7 +173,8 @@ function M.finish(params, answer)
     vim.api.nvim_buf_call(buf, function()
       vim.cmd("silent noautocmd undo")
     end)
-    vim.bo[buf].modified = false
+    -- With a negative 'undolevels', Neovim undoes nothing. The edit then stays as an unsaved change.
+    vim.bo[buf].modified = vim.api.nvim_buf_get_changedtick(buf) == params.tick
   end
   answer(vim.empty_dict())
 end

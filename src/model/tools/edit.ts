@@ -61,6 +61,10 @@ export const format = defineTool({
       await askServers([server], { method, path, params, isEdit: true }, context),
     );
     const edits = formatEdits(result);
-    return applyEdits(edits.length > 0 ? [editsAt(moment, { path, tick, edits })] : [], server, context);
+    return applyEdits(
+      edits.length > 0 ? [editsAt(moment, { path, tick, steps: [edits] })] : [],
+      server,
+      context,
+    );
   },
 });
