@@ -56,7 +56,8 @@ return {
     "host",
     "private",
     'Where the bridge runs: in its own Node process ("private"), or in Neovim\'s standard Node host ("shared"), which '
-      .. "needs |:UpdateRemotePlugins|.",
+      .. "needs |:UpdateRemotePlugins|. The shared host runs until Neovim ends: after an update of the plugin, restart "
+      .. "Neovim, because |:GeminiRestart| does not load the new version.",
     one_of("private", "shared")
   ),
   stable("node", "node", "The Node program for the private host, version 20 or later.", a("string")),
