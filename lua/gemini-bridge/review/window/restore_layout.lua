@@ -119,9 +119,13 @@ local function restore_sizes(before, chosen)
   local function has_height(win)
     return has_rows and is_stacked(before.tree, win)
   end
-  -- Runs |:resize| in the window with the focus. Neovim gives the window in which |:resize| runs at least one row and
-  -- column. With 'winminheight' 0, a minimized window would grow.
-  vim.api.nvim_win_call(vim.api.nvim_tabpage_get_win(before.tab), function()
+  -- Neovim gives the window in which |:resize| runs at least one row and column. With 'winminheight' 0, a minimized
+  -- window would grow.
+  local visible = vim.iter(order):find(function(win)
+    local was = before.windows[win]
+    return was and was.size.width > 0 and was.size.height > 0
+  end)
+  vim.api.nvim_win_call(visible or order[1], function()
     for command in vim.gsplit(before.sizes, "|", { trimempty = true }) do
       -- Skips floats, because floats may have been opened or closed since the layout was saved. Floats have the highest
       -- window numbers, so the numbers of other windows are indexes of `order`.
