@@ -13,6 +13,9 @@ end
 --- Delay after the start of Neovim, so that other plugins can start first.
 local AUTOSTART_DELAY_MS = 1000
 
+--- Timeout for the end of the host. The host is killed after 1500 ms.
+local DEACTIVATE_TIMEOUT_MS = 2000
+
 --- True after the first call of `start`, `stop` or `restart`.
 local is_used = false
 
@@ -99,6 +102,16 @@ function M.restart()
   is_used = true
   require("gemini-bridge.host.lifecycle").restart()
   load_calls()
+end
+
+--- Stops the bridge, and waits until the host has ended and all reviews are closed. lazy.nvim calls this function before
+--- it reloads or removes the plugin. Without this, the host would go on without the modules that serve it.
+function M.deactivate()
+  M.stop()
+  vim.wait(DEACTIVATE_TIMEOUT_MS, function()
+    return require("gemini-bridge.bridge.status").get().state == "stopped"
+  end, 10)
+  vim.g.loaded_gemini_bridge = nil -- plugin/gemini-bridge.lua defines the commands again
 end
 
 ---@class gemini_bridge.Status

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import t, { type Test } from "tap";
 import { RunningBridge, startConnected } from "../support/bridge.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
+import { isAlive } from "../support/processes.ts";
 import { becomes } from "../support/wait.ts";
 
 /** Waits until the messages of the plugin, without the plugin's name, are exactly the given messages. */
@@ -180,4 +181,30 @@ t.test("a failed start of the bridge reports the reason", async (t) => {
   await nvim.bridgeIs("stopped");
   await nvim.says("gemini is not a directory; remove it, or set TMPDIR");
   t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_AUTH_TOKEN"), null, "nothing is left half done");
+});
+
+t.test("lazy.nvim can reload the plugin while the bridge runs", async (t) => {
+  const { bridge, nvim, client } = await startConnected(t, { files: { "a.txt": "one\n" }, args: ["a.txt"] });
+  const host = await bridge.host();
+  await client.openDiff(nvim.path("a.txt"), "two\n");
+  await nvim.input(":GeminiReview<CR>ccmine<Esc>");
+  await nvim.lua(`require("gemini-bridge").deactivate()
+    for name in pairs(package.loaded) do
+      if vim.startswith(name, "gemini-bridge") then
+        package.loaded[name] = nil
+      end
+    end
+    vim.cmd("delcommand GeminiStart | runtime plugin/gemini-bridge.lua")`);
+  t.same(bridge.files(), []);
+  t.notOk(isAlive(host), "the host has ended");
+  t.equal(await nvim.lua("return #vim.api.nvim_list_wins()"), 1, "the review is closed");
+  await nvim.says(/Open your edits with :edit /);
+  t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_SERVER_PORT"), null);
+
+  await nvim.command("GeminiStart");
+  await nvim.bridgeIs("running");
+  const next = await bridge.client();
+  await next.openDiff(nvim.path("a.txt"), "three\n");
+  await nvim.command("GeminiAccept");
+  t.match(await next.waitForNotification("ide/diffAccepted"), { content: "three\n" });
 });
