@@ -141,7 +141,7 @@ export function createServices(options: ServicesOptions): Services {
     decided: activity.decided,
     remember(diffs) {
       remember({ diffs });
-      clientStatus.report();
+      if (clientStatus.agents.hasHeard) clientStatus.report(); // without hooks, reviews do not change the activity
     },
     agreed: changes.agreed,
     history: changes.history,

@@ -118,11 +118,11 @@ export function createClientStatus({ bridge, clients, profiles, ...options }: Cl
   const ofSession = (id: string) => turns.active().filter(({ agent }) => agents.known(agent) === id);
 
   /**
-   * Returns what the agents of a session are doing. Does not rely on hooks for a review: the CLI may have no hooks, and
-   * after a crash of the host process, no hook reports the question again.
+   * Returns what the agents of a session are doing. An open review counts, too, because no hook reports its question
+   * again after a crash of the host process. Without hooks, the activity is not known.
    */
   function activityOf(id: string): Activity {
-    if (options.isReviewing(id)) return "waiting";
+    if (agents.hasHooks(id) && options.isReviewing(id)) return "waiting";
     const activities = ofSession(id).map(({ activity }) => activity);
     return activities.includes("waiting") ? "waiting" : (activities[0] ?? "idle");
   }

@@ -120,6 +120,15 @@ t.test("the turns of a connected CLI are reported", async (t) => {
     ]);
   });
 
+  await t.test("an open review counts as waiting, also after a crash of the host", async () => {
+    await client.openDiff(nvim.path("a.txt"), "b\n");
+    await isDoing(bridge, "waiting");
+    await bridge.replaceHost();
+    await isDoing(bridge, "waiting");
+    await nvim.command("GeminiReject");
+    await isDoing(bridge, "idle");
+  });
+
   await t.test("hook events of another process are not attributed to a connected CLI", async (t) => {
     await nvim.lua("_G.told = {}");
     await hook(bridge, "BeforeAgent", { prompt: "mine", session_id: "another" }, 1);

@@ -15,9 +15,7 @@ t.test("a killed host is restarted with the same port and tokens, and everything
     args: ["a.txt"],
   });
   const path = nvim.path("a.txt");
-  const isWaiting = "require('gemini-bridge').status().clients[1].activity == 'waiting'";
   t.same(await client.openDiff(path, "two\n"), { content: [] });
-  await nvim.waitFor(isWaiting, "the activity of a CLI without hooks");
   const before = bridge.file();
   const windows = await nvim.lua("return vim.api.nvim_list_wins()");
 
@@ -30,7 +28,6 @@ t.test("a killed host is restarted with the same port and tokens, and everything
     const after = bridge.file();
     t.same({ ...after, path: "" }, { ...before, path: "" }, "port, token and name are the same");
     await nvim.waitFor(async () => (await bridge.status()).clients.length === 1, "the client to come back");
-    await nvim.waitFor(isWaiting, "the activity");
     client.received["ide/contextUpdate"].length = 0;
     await nvim.command(round === 1 ? "edit b.txt" : "edit a.txt");
     await client.waitForNotification("ide/contextUpdate");
@@ -38,7 +35,6 @@ t.test("a killed host is restarted with the same port and tokens, and everything
   await nvim.command("GeminiAccept");
   t.same(await client.waitForNotification("ide/diffAccepted"), { filePath: path, content: "two\n" });
   t.equal(client.received["ide/diffAccepted"].length, 1);
-  await nvim.waitFor(`not (${isWaiting})`, "the end of the review");
   const messages = await nvim.messages();
   t.equal(messages.match(/has crashed/g)?.length, 1, "the user is told once");
   t.notMatch(messages, CHANNEL_ERRORS);
