@@ -138,6 +138,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
       stopping.abort();
       for (const dispose of disposals.reverse()) dispose();
       services?.storeNow();
+      services = undefined; // `abandon` is called again when the process exits
     },
     dispatch: bridge.dispatch,
     log,

@@ -108,10 +108,12 @@ function M.log()
   local path = require("gemini-bridge.host.boot").log_file()
   if not vim.uv.fs_stat(path) then
     if require("gemini-bridge.bridge.status").address().port then
-      return notify(
-        "The bridge could not write its log. Check the directory " .. vim.fs.dirname(path),
-        "warn"
-      )
+      local directory = vim.fs.dirname(path)
+      pcall(vim.fn.mkdir, directory, "p")
+      if vim.fn.filewritable(directory) ~= 2 then
+        return notify("The bridge could not write its log. Check the directory " .. directory, "warn")
+      end
+      return notify("The bridge has logged nothing yet. The option log.level sets how much is logged.")
     end
     return notify("There is no log file yet: :GeminiStart creates it.")
   end

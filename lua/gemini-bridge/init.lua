@@ -104,8 +104,8 @@ function M.restart()
   load_calls()
 end
 
---- Stops the bridge, and waits until the host has ended and all reviews are closed. lazy.nvim calls this function before
---- it reloads or removes the plugin. Without this, the host would go on without the modules that serve it.
+--- Stops the bridge, and waits until the host has ended and all reviews are closed. lazy.nvim calls this function
+--- before it reloads the plugin. Otherwise, the host would go on without the modules that serve it.
 function M.deactivate()
   M.stop()
   vim.wait(DEACTIVATE_TIMEOUT_MS, function()

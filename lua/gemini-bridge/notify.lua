@@ -133,7 +133,7 @@ local function show(notices)
   local notice = foremost(notices)
   -- The first line says what happened, and the last line says what to do. The lines between them are output of a
   -- program.
-  local text = vim.fn.strtrans((notice.text:gsub("\n.*\n", " … "):gsub("%s+", " ")))
+  local text = vim.fn.strtrans((notice.text:gsub("%z", " "):gsub("\n.*\n", " … "):gsub("%s+", " ")))
   local more, width = "", room() - #NAME
   if #notices > 1 then
     more = (" (+%d in :messages)"):format(#notices - 1)

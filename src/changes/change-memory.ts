@@ -188,7 +188,7 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
     storeNow: journal.flushSync,
     async close() {
       files.close();
-      await journal.flush();
+      await journal.close();
     },
   };
 }

@@ -140,7 +140,7 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
       await yieldIfDue();
       const edited = seen.get(path);
       const after = edited?.now ?? (await readState(path));
-      if (isSwapFile(path, before) || isSwapFile(path, after)) continue;
+      if (isEditorFile(path, before) || isEditorFile(path, after)) continue;
       size += lengthOf(after);
       const fits =
         size <= MAX_TEXT_LENGTH ? after : { ...after, ...unknown(TOO_MUCH), version: after.version };
@@ -247,11 +247,14 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
 }
 
 /**
- * Returns whether a file is a swap file of Neovim or Vim. An editor writes, renames and removes its swap files at any
- * time, without an event.
+ * Returns whether a file is a swap or undo file of Neovim or Vim. An editor writes, renames and removes these files at
+ * any time. Lua does not report them: an undo file may contain the text of a file that is excluded from sharing.
  */
-function isSwapFile(path: string, state: FileState): boolean {
-  return /\.sw[a-p]$/.test(path) && state.kind === "known" && state.text.startsWith("b0VIM ");
+function isEditorFile(path: string, state: FileState): boolean {
+  if (state.kind !== "known") return false;
+  return (
+    state.text.startsWith("Vim\x9fUnDo\xe5") || (/\.sw[a-p]$/.test(path) && state.text.startsWith("b0VIM "))
+  );
 }
 
 function entryOf<T>(map: ReadonlyMap<string, T>, key: string): [string, T][] {

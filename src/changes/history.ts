@@ -237,7 +237,8 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
       journal.flushSync();
     },
     async close() {
-      await storeAll();
+      keepAll();
+      await journal.close();
       clearTimeout(pruning);
     },
   };

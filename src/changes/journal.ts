@@ -46,6 +46,8 @@ export interface Journal {
    * @returns false if values could not be written, for example because the disk is full
    */
   flush(): Promise<boolean>;
+  /** Flushes. Gives up values that cannot be written, because the next journal of this file may have newer values. */
+  close(): Promise<void>;
   /**
    * Writes all pending values synchronously, because the process is about to end. Does nothing on a network drive,
    * which may not answer.
@@ -169,7 +171,8 @@ export function createJournal(file: string, log: Log): Journal {
   async function writeLater(): Promise<void> {
     for (const [key, value] of unwritten) if (!due.has(key)) due.set(key, value);
     unwritten.clear();
-    recount(await readLines(file)); // some of the lines may have been written
+    const text = await readFile(file, "utf8").catch(() => undefined);
+    if (text !== undefined) recount(await parseLines(text)); // some of the lines may have been written
     size = undefined;
     const again = () => {
       retry = undefined;
@@ -224,6 +227,14 @@ export function createJournal(file: string, log: Log): Journal {
     begin();
   }
 
+  async function flush(): Promise<boolean> {
+    clearTimeout(retry);
+    retry = undefined;
+    if (due.size > 0) begin();
+    while (writing) await writing;
+    return due.size === 0;
+  }
+
   async function readStored(): Promise<unknown[]> {
     const lines = await readLines(file);
     recount(lines);
@@ -233,12 +244,11 @@ export function createJournal(file: string, log: Log): Journal {
   return {
     save,
     remove: (key) => save(key, undefined),
-    async flush() {
+    flush,
+    async close() {
+      await flush();
       clearTimeout(retry);
-      retry = undefined;
-      if (due.size > 0) begin();
-      while (writing) await writing;
-      return due.size === 0;
+      due.clear();
     },
     flushSync() {
       if (disk.moment().isOnNetwork(file)) return;
@@ -257,6 +267,12 @@ export function createJournal(file: string, log: Log): Journal {
       return loaded;
     },
     trim(maxAge, maxSize) {
+      // While writes fail, pending values must not fill the memory. Keeps the newest.
+      let room = maxSize;
+      for (const [key, value] of retry ? [...due].reverse() : []) {
+        room -= JSON.stringify(value)?.length ?? 0;
+        if (room < 0) due.delete(key);
+      }
       const oldest = Date.now() - maxAge;
       let excess = storedSize - maxSize;
       for (const [key, value] of stored) {

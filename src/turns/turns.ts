@@ -1,4 +1,5 @@
 /** Tracks the turns of agents. An agent without a known turn is idle. */
+import { basename } from "node:path";
 import type { Agent, AgentEvent, Tool } from "../contract/hooks.ts";
 import type { Activity } from "../contract/status.ts";
 
@@ -103,7 +104,7 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
     if (activityOf(turn) !== before) changed({ kind: "resumed", agent: turn.agent });
   }
 
-  /** Handles the event of a tool: the user has answered all questions. */
+  /** Handles the event of a tool. The user has usually answered all questions by then. */
   function work(agent: Agent): void {
     const turn = turns.get(keyOf(agent));
     if (turn) settle(turn, () => turn.questions.clear());
@@ -182,7 +183,9 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
  * another way than its review.
  */
 function questionAbout({ questions }: Turn, filePath: string): string {
-  const open = [...questions.keys()].filter((file) => file !== "" && questions.get(file) === "open");
+  const open = [...questions.keys()].filter(
+    (file) => questions.get(file) === "open" && basename(file) === basename(filePath),
+  );
   const [only = filePath] = open.length === 1 ? open : [];
   return open.includes(filePath) ? filePath : only;
 }

@@ -28,7 +28,7 @@ async function listening(t: Test) {
 
 /** Returns the bytes of a GET request. The endpoint refuses this request, because the request names no session. */
 const get = (port: number, token: string) =>
-  `GET /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${token}\r\n\r\n`;
+  `GET /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n\r\n`;
 
 t.test(
   "requests that arrive before the application is loaded are answered later, with the same checks",
@@ -40,7 +40,7 @@ t.test(
     const long = ask(port, { body: JSON.stringify({ text: "x".repeat(BODY_LIMIT) }) });
     const stranger = ask(port, { body: INITIALIZE, headers: { authorization: "Bearer another" } });
     const elsewhere = ask(port, { path: "/", method: "GET" });
-    const both = sendRaw(port, get(port, TOKEN));
+    const both = sendRaw(port, get(port, TOKEN), { silence: 10_000 });
     const gone = connect(port, "127.0.0.1", () => gone.write(get(port, TOKEN)));
     await all;
     gone.destroy();

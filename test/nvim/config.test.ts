@@ -32,10 +32,10 @@ t.test("options of setup() are checked", async (t) => {
 
   await t.test("invalid patterns are reported, and the other patterns apply", async (t) => {
     const message = (option: string, pattern: string) =>
-      `option ${option}: invalid pattern ${pattern}. Write a backslash before a single "[" or "{"`;
+      `option ${option}: invalid pattern ${pattern}. Write a backslash before a single "[", "{" or "}"`;
     t.same(
       await problems(
-        String.raw`{ context = { exclude = { "*.{a", "[z-a]*", "nul\0*", "*.key", "[plain]" } } }`,
+        String.raw`{ context = { exclude = { "*.{a", "[z-a]*", "nul\0*", "*.key", "[plain]", "a}b" } } }`,
       ),
       ['"*.{a"', '"[z-a]*"', String.raw`"nul\0*"`].map((one) => message("context.exclude", one)),
     );

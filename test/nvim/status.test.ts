@@ -187,6 +187,13 @@ t.test(":GeminiLog reports that the log cannot be written", async (t) => {
   await nvim.says(/The bridge could not write its log\. Check the directory .*\/a-file\/nvim/);
 });
 
+t.test(":GeminiLog reports that nothing was logged", async (t) => {
+  const nvim = await startNvim(t, { init: "require('gemini-bridge').setup({ log = { level = 'error' } })" });
+  await nvim.startBridge();
+  await nvim.command("GeminiLog");
+  await nvim.says("The bridge has logged nothing yet. The option log.level sets how much is logged.");
+});
+
 t.test(":GeminiLog opens the log, even if its path contains special characters", async (t) => {
   const nvim = await startNvim(t, {
     init: "local odd = vim.fn.getcwd() .. '/o d#d %1 `date` $HOME'\nvim.fn.mkdir(odd)\nvim.env.XDG_STATE_HOME = odd",

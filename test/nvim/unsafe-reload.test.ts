@@ -78,6 +78,13 @@ for (const [keys, wanted] of [
   });
 }
 
+t.test("after a selection of a block, cw elsewhere delays nothing", async (t) => {
+  const { nvim } = await startReviewer(t, { files: FILES, args: ["a.txt"] });
+  await nvim.input("<C-v>j<Esc>GcwX");
+  await nvim.lua("require('gemini-bridge.editor.scheduler').next(function() vim.g.mode = vim.fn.mode() end)");
+  await nvim.waitFor("vim.g.mode == 'i'", "a step during the insertion");
+});
+
 t.test("while :s///c asks, the buffer is not reloaded", async (t) => {
   const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["a.txt"] });
   await nvim.input(":%s/o/0/c<CR>");

@@ -141,6 +141,30 @@ t.test("pending values can be stored at once, also during a write and after a fa
   t.strictSame((await nextOf(file)).sort(), [3, 4, long]);
 });
 
+t.test("a closed journal gives up values that cannot be written", async (t) => {
+  const { file, journal } = start(t);
+  await save(journal, { a: 1 });
+  chmodSync(file, 0o400);
+  await save(journal, { a: 2 });
+  await journal.close();
+  chmodSync(file, 0o600);
+  await journal.stored();
+  await journal.flush();
+  t.strictSame(await nextOf(file), [1]);
+});
+
+t.test("while writes fail, the newest values are kept up to a limit", async (t) => {
+  const { file, journal } = start(t);
+  await save(journal, { first: 0 });
+  chmodSync(file, 0o400);
+  const long = "x".repeat(1000);
+  await save(journal, { a: `a${long}`, b: `b${long}`, c: `c${long}` });
+  journal.trim(60_000, 2500);
+  chmodSync(file, 0o600);
+  t.ok(await journal.flush());
+  t.strictSame(await nextOf(file), [0, `b${long}`, `c${long}`]);
+});
+
 t.test("a journal that was deleted is created again", async (t) => {
   const { file, journal } = start(t);
   await save(journal, { a: 1 });

@@ -141,6 +141,12 @@ t.test("an agent that asks about several tools at once waits until all questions
   t.same(decided("/b", false), ["ended"], "all are rejected");
 
   handle("turn_started");
+  asks(edit("/b"));
+  t.same(decided("/a", true), [], "the hook of this question arrives later");
+  t.equal(activity(), "waiting");
+  t.same(decided("/b", false), ["resumed"], "the CLI runs the accepted edit");
+
+  handle("turn_started");
   asks(edit("/a"));
   t.same(decided("/link/a", true), ["resumed"], "the review spells the path in another way");
 });

@@ -99,14 +99,6 @@ local function backups(name)
   return found
 end
 
---- Returns the undo file that Neovim may have written together with a file.
----@param name string Path of the file.
----@return string[]
-local function undo_files(name)
-  local found = vim.bo.undofile and vim.fn.undofile(name) or ""
-  return found ~= "" and { found } or {}
-end
-
 ---@param name string Path of a file that Neovim has written.
 local function wrote(name)
   memory.add_written(name)
@@ -128,7 +120,7 @@ function M.follow(params)
       if name:sub(1, 1) ~= "/" then
         return
       end
-      vim.iter({ { name }, backups(name), undo_files(name) }):flatten():each(wrote)
+      vim.iter({ { name }, backups(name) }):flatten():each(wrote)
     end,
   })
   vim.api.nvim_create_autocmd("SessionWritePost", {

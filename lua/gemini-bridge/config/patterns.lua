@@ -16,6 +16,13 @@ local function regex(pattern)
   return vim.regex("\\C" .. vim.fn.glob2regpat(pattern))
 end
 
+--- Returns whether a pattern without its last slash has no special characters, so that only this name matches.
+---@param plain string
+---@return boolean
+local function is_name(plain)
+  return not plain:find("[*?%[{/\\]")
+end
+
 local compiled = setmetatable({}, { __mode = "k" }) ---@type table<string[], gemini_bridge.Patterns>
 
 ---@param list string[]
@@ -25,7 +32,7 @@ local function compile(list)
   for _, pattern in ipairs(list) do
     local plain = pattern:gsub("/$", "")
     local ok, glob = pcall(regex, (plain:gsub("^/", "")))
-    if not plain:find("[*?%[{/\\]") then
+    if is_name(plain) then
       patterns.names[plain] = true
     elseif ok then
       table.insert(plain:find("/", 1, true) and patterns.paths or patterns.globs, glob)
@@ -42,8 +49,8 @@ function M.sort_out(option)
   return function(list)
     local problems = {}
     for _, pattern in ipairs(list) do
-      if not pcall(regex, pattern) then
-        local text = 'option %s: invalid pattern %s. Write a backslash before a single "[" or "{"'
+      if not is_name((pattern:gsub("/$", ""))) and not pcall(regex, pattern) then
+        local text = 'option %s: invalid pattern %s. Write a backslash before a single "[", "{" or "}"'
         problems[#problems + 1] = text:format(option, vim.inspect(pattern))
       end
     end

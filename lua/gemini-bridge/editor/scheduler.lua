@@ -26,7 +26,10 @@ local function is_halfway(mode)
   end
   -- In Insert mode, an operator still counts as pending for |state()|, although its motion is complete. Of these
   -- operators, only `I`, `A`, and `c` in a block insert the text in several lines.
-  local in_block = vim.v.operator:find("^[IA]$") or vim.v.operator == "c" and vim.fn.visualmode() == "\22"
+  -- |visualmode()| also remembers an earlier block, which `cw` elsewhere does not change. `c` in a block begins in the
+  -- first line of the block.
+  local in_block = vim.v.operator:find("^[IA]$")
+    or vim.v.operator == "c" and vim.fn.visualmode() == "\22" and vim.fn.line("'[") == vim.fn.line("'<")
   return vim.fn.state("a") ~= "" or in_block and vim.fn.state("o") ~= "" or false
 end
 
