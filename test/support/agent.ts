@@ -5,14 +5,14 @@ import { type Nvim, type NvimOptions, startNvim } from "./nvim.ts";
 import { waitFor } from "./wait.ts";
 
 /**
- * A program that replaces the CLI. It prints its arguments, starts a child process that ignores SIGHUP, and then echoes
- * its input.
+ * A program that replaces the CLI. It prints its arguments, starts a child process that ignores SIGHUP and SIGTERM, and
+ * then echoes its input. The child process ends when the test removes the home directory.
  */
 const AGENT = `
 trap '' HUP
 echo "args <$*> in <$(pwd)>"
 env | grep -iE '^(GEMINI_CLI_IDE_|no_proxy|REMOTE_CONTAINERS|EXTRA|SHLVL)' | sort
-sh -c 'trap "" HUP TERM; while :; do sleep 1; done' &
+sh -c 'trap "" HUP TERM; while [ -d "$HOME" ]; do sleep 1; done' &
 echo "child <$!>"
 stty raw -echo
 printf '\\033[?2004h'
