@@ -17,7 +17,7 @@ local order = {} ---@type string[]
 local hunk_count = 0
 --- Reasons why changes of the last turn may be missing, by CLI.
 local incomplete = {} ---@type table<string, string>
-local group = vim.api.nvim_create_augroup("gemini-bridge.changes", {})
+local group ---@type integer?
 
 ---@alias gemini_bridge.ChangeListener fun(name?: string, change?: gemini_bridge.Change, decision?: "kept"|"undone")
 local listeners = {} ---@type gemini_bridge.ChangeListener[]
@@ -108,10 +108,14 @@ end
 --- Adds or removes autocommands that report what the user does with files, such as writing a file.
 ---@param params { active: boolean } True adds the autocommands, false removes them.
 function M.follow(params)
-  vim.api.nvim_clear_autocmds({ group = group })
+  if group then
+    vim.api.nvim_del_augroup_by_id(group)
+    group = nil
+  end
   if not params.active then
     return
   end
+  group = vim.api.nvim_create_augroup("gemini-bridge.changes", {})
   vim.api.nvim_create_autocmd({ "BufWritePost", "FileWritePost", "FileAppendPost" }, {
     group = group,
     callback = function(args)
