@@ -181,7 +181,7 @@ t.test("slow connections are closed in time, but open event streams are not", as
 
 t.test("thousands of silent connections leave room for a real connection", async (t) => {
   const { port } = await startServer(t, {
-    timeouts: { headers: 1000, request: 2000, idle: 1000, check: 100 },
+    timeouts: { headers: 5000, request: 6000, idle: 1000, check: 100 },
   });
   const sockets: Socket[] = [];
   for (let i = 0; i < 2000; i++) {
@@ -192,8 +192,10 @@ t.test("thousands of silent connections leave room for a real connection", async
     if (i % 2) socket.write("POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n");
     if (i % 500 === 0) await once(socket, "connect");
   }
-  const started = performance.now();
   t.equal((await ask(port, { body: INITIALIZE })).status, 200);
-  t.ok(performance.now() - started < 2000);
-  await waitFor(() => sockets.every((socket) => socket.closed), "all to be closed", 10_000);
+  t.ok(
+    sockets.some((socket) => !socket.closed),
+    "while silent connections are open",
+  );
+  await waitFor(() => sockets.every((socket) => socket.closed), "all to be closed", 20_000);
 });
