@@ -1,6 +1,6 @@
 /** Tests unreviewed changes as the user sees them. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import t from "tap";
+import t, { type Test } from "tap";
 import { startPage } from "../support/page.ts";
 
 /** Lua that returns the number of autocommands that watch writes, and the loaded modules of the page. */
@@ -309,25 +309,32 @@ for (const reads of ["checktime", "edit"])
     t.equal(read("a.txt"), "1\n2\n3\nmine\n");
   });
 
-t.test("backups that Neovim writes during a command are not attributed to the agent", async (t) => {
-  const { nvim, agent, read, changes, changed } = await startPage(t, {
-    files: { "a.txt": "1\n", "backups/b.txt": "1\n" },
-    args: ["a.txt"],
-  });
-  await nvim.command("set backup backupskip= backupext=.bak");
-  const command = { tool_name: "run_shell_command", tool_input: { command: "sleep 5" } };
-  await agent.hook("BeforeTool", command);
-  for (const directory of [".", "./backups", "backups"])
-    await nvim.command(`set backupdir=${directory} | call setline(1, '${directory}') | silent write`);
-  await nvim.command("set patchmode=.orig | silent write");
+const COMMAND = { tool_name: "run_shell_command", tool_input: { command: "sleep 5" } };
+
+/** Ends the command as if it had created a file. Checks that no other file is listed as a change of the agent. */
+async function listsOnlyTheirs(t: Test, { nvim, agent, changes }: Awaited<ReturnType<typeof startPage>>) {
   writeFileSync(nvim.path("theirs.txt"), "theirs\n");
-  await agent.hook("AfterTool", { ...command, tool_response: { llmContent: "ok" } });
+  await agent.hook("AfterTool", { ...COMMAND, tool_response: { llmContent: "ok" } });
   const isListed = async () => (await changes()).some(({ path }) => path === nvim.path("theirs.txt"));
   await nvim.waitFor(isListed, "the agent's change");
   t.strictSame(
     (await changes()).map(({ path }) => path),
     [nvim.path("theirs.txt")],
   );
+}
+
+t.test("backups that Neovim writes during a command are not attributed to the agent", async (t) => {
+  const page = await startPage(t, {
+    files: { "a.txt": "1\n", "backups/b.txt": "1\n" },
+    args: ["a.txt"],
+  });
+  const { nvim, agent, read, changed } = page;
+  await nvim.command("set backup backupskip= backupext=.bak");
+  await agent.hook("BeforeTool", COMMAND);
+  for (const directory of [".", "./backups", "backups"])
+    await nvim.command(`set backupdir=${directory} | call setline(1, '${directory}') | silent write`);
+  await nvim.command("set patchmode=.orig | silent write");
+  await listsOnlyTheirs(t, page);
   await nvim.command("GeminiUndo all");
   await changed(0);
   t.equal(read("a.txt.bak"), "1\n");
@@ -335,26 +342,19 @@ t.test("backups that Neovim writes during a command are not attributed to the ag
 });
 
 t.test("swap, undo and session files of Neovim are not attributed to the agent", async (t) => {
-  const { nvim, agent, changes } = await startPage(t, {
+  const page = await startPage(t, {
     files: { "a.txt": "1\n", "b.txt": "1\n", "c.txt": "1\n" },
     init: "vim.opt.directory, vim.opt.undodir, vim.o.undofile, vim.o.updatecount = '.', '.', true, 1",
     args: ["a.txt", "b.txt"],
   });
+  const { nvim, agent } = page;
   await nvim.waitFor(() => existsSync(nvim.path(".a.txt.swp")), "a swap file");
-  const command = { tool_name: "run_shell_command", tool_input: { command: "sleep 5" } };
-  await agent.hook("BeforeTool", command);
+  await agent.hook("BeforeTool", COMMAND);
   await nvim.command("call setline(1, 'mine') | silent write | preserve | edit c.txt | call setline(1, '2')");
   await nvim.command("preserve | bwipeout a.txt | mksession");
   for (const name of [".c.txt.swp", ".a.txt.un~", "Session.vim"]) t.ok(existsSync(nvim.path(name)), name);
   t.notOk(existsSync(nvim.path(".a.txt.swp")));
-  writeFileSync(nvim.path("theirs.txt"), "theirs\n");
-  await agent.hook("AfterTool", { ...command, tool_response: { llmContent: "ok" } });
-  const isListed = async () => (await changes()).some(({ path }) => path === nvim.path("theirs.txt"));
-  await nvim.waitFor(isListed, "the agent's change");
-  t.strictSame(
-    (await changes()).map(({ path }) => path),
-    [nvim.path("theirs.txt")],
-  );
+  await listsOnlyTheirs(t, page);
 });
 
 t.test("old lines above the first line of a file are scrolled into view", async (t) => {
