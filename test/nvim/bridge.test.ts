@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import t, { type Test } from "tap";
 import { RunningBridge, startConnected } from "../support/bridge.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
+import { reload } from "../support/plugin.ts";
 import { isAlive } from "../support/processes.ts";
 import { becomes } from "../support/wait.ts";
 
@@ -188,13 +189,7 @@ t.test("lazy.nvim can reload the plugin while the bridge runs", async (t) => {
   const host = await bridge.host();
   await client.openDiff(nvim.path("a.txt"), "two\n");
   await nvim.input(":GeminiReview<CR>ccmine<Esc>");
-  await nvim.lua(`require("gemini-bridge").deactivate()
-    for name in pairs(package.loaded) do
-      if vim.startswith(name, "gemini-bridge") then
-        package.loaded[name] = nil
-      end
-    end
-    vim.cmd("delcommand GeminiStart | runtime plugin/gemini-bridge.lua")`);
+  await reload(nvim);
   t.same(bridge.files(), []);
   t.notOk(isAlive(host), "the host has ended");
   t.equal(await nvim.lua("return #vim.api.nvim_list_wins()"), 1, "the review is closed");

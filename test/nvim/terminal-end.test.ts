@@ -1,6 +1,7 @@
 import t from "tap";
 import { childPid, layout, shows, startWithAgent } from "../support/agent.ts";
 import type { Nvim } from "../support/nvim.ts";
+import { reload } from "../support/plugin.ts";
 import { isAlive } from "../support/processes.ts";
 import { waitFor } from "../support/wait.ts";
 
@@ -34,6 +35,19 @@ t.test("closing the terminal ends the CLI and its children", async (t) => {
   await nvim.command("bwipeout!");
   await nvim.waitFor(() => !isAlive(child) && !isAlive(cli), "the processes to end");
   t.equal(await nvim.lua("return #require('gemini-bridge.terminal.terminals').list()"), 0);
+});
+
+t.test("a CLI ends with Neovim, even if lazy.nvim has reloaded the plugin meanwhile", async (t) => {
+  const nvim = await startWithAgent(t);
+  await nvim.command("Gemini");
+  const child = childPid(await shows(nvim, /child <\d+>/));
+  const cli = Number(await nvim.lua("return require('gemini-bridge.terminal.terminals').last().pid"));
+  await reload(nvim);
+  t.ok([child, cli].every(isAlive), "a reload does not end the CLI");
+  await nvim.command("GeminiStatus");
+  nvim.nvim.notify("nvim_command", ["qa"]);
+  await nvim.exited;
+  t.notOk([child, cli].some(isAlive), "nothing is left when Neovim has ended");
 });
 
 const ends: [how: string, end: (nvim: Nvim) => Promise<void> | void][] = [

@@ -1,8 +1,8 @@
-/** Copies the plugin, and creates git repositories that contain the plugin. */
+/** Copies and reloads the plugin, and creates git repositories that contain the plugin. */
 import { execFileSync } from "node:child_process";
 import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, utimesSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { root, startNvim } from "./nvim.ts";
+import { type Nvim, root, startNvim } from "./nvim.ts";
 import { makeDirectory } from "./sandbox.ts";
 import type { Scope } from "./scope.ts";
 
@@ -63,6 +63,17 @@ export function commit(folder: string, branch: string): (...words: string[]) => 
 /** Returns Lua for init.lua that loads a copy of the plugin instead of this checkout. */
 export const useCopy = (copy: string) =>
   `vim.opt.runtimepath:remove(${JSON.stringify(root)})\nvim.opt.runtimepath:prepend(${JSON.stringify(copy)})`;
+
+/** Reloads the plugin as `:Lazy reload` of lazy.nvim does. */
+export async function reload(nvim: Nvim): Promise<void> {
+  await nvim.lua(`require("gemini-bridge").deactivate()
+    for name in pairs(package.loaded) do
+      if vim.startswith(name, "gemini-bridge") then
+        package.loaded[name] = nil
+      end
+    end
+    vim.cmd("delcommand GeminiStart | runtime plugin/gemini-bridge.lua")`);
+}
 
 /** Starts a Neovim with a copy of the built plugin. The sources have newer times than the bundle, but are unchanged. */
 export async function startCopy(t: Scope) {

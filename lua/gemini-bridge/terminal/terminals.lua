@@ -29,7 +29,8 @@ local last
 ---@type table<string, gemini_bridge.Provided>
 local remains = {}
 
-local group = vim.api.nvim_create_augroup("gemini-bridge.terminal", {})
+-- Keeps the autocommands of the module that lazy.nvim has unloaded: when Neovim exits, they end the CLIs of that module.
+local group = vim.api.nvim_create_augroup("gemini-bridge.terminal", { clear = false })
 
 vim.api.nvim_create_autocmd("VimLeavePre", {
   group = group,
