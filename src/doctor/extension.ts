@@ -16,12 +16,18 @@ export function checkExtension(findings: Findings, profile: Profile): void {
   const link = readLink(profile);
   if (link === undefined)
     findings.info(
-      `The extension is not installed in ${label}: if ${label} runs outside of Neovim, its model has no tools of ` +
-        `Neovim, and :GeminiChanges does not list its edits. To install it: ${install}`,
+      `The extension is not installed in ${label}: ${hasDefaults(profile) ? `if ${label} runs outside of Neovim, ` : ""}` +
+        "its model has no tools of Neovim, and :GeminiChanges does not list its edits. " +
+        `To install it: ${install}`,
     );
   else if (link.type === "link" && !existsSync(link.source))
     findings.warn(`The extension in ${label} is a link to ${link.source}, which does not exist`, install);
   else findings.ok(`The extension is installed in ${label}, from ${link.source}`);
+}
+
+/** Whether a CLI that Neovim starts gets hooks and tools without the extension. */
+function hasDefaults({ defaults }: Profile): boolean {
+  return defaults?.isRootsOnly !== true || process.getuid?.() === 0;
 }
 
 function readLink({ settings: { files, folder } }: Profile): z.infer<typeof Link> | undefined {
