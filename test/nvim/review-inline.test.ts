@@ -173,3 +173,33 @@ t.test("closed folds neither hide a proposal that is shown in one window nor blo
     await reviewer.close(id);
   }
 });
+
+for (const name of ["a.txt", "new.txt"]) {
+  t.test(`windows with scrollbind and cursorbind do not move with a proposal for ${name}`, async (t) => {
+    const reviewer = await start(t, "inline", ["b.txt", "-O", "c.txt"], 120);
+    const { nvim } = reviewer;
+    await nvim.lua(`for _, win in ipairs(vim.api.nvim_list_wins()) do
+      vim.api.nvim_win_call(win, function()
+        vim.api.nvim_buf_set_lines(0, 0, -1, true, vim.fn.map(vim.fn.range(200), 'string(v:val)'))
+        vim.cmd("set scrollbind cursorbind")
+      end)
+    end`);
+    await nvim.input("100Gzz");
+    await nvim.command("redraw");
+    const before = await reviewer.layout();
+    await reviewer.open(nvim.path(name), FILE.repeat(40));
+    await reviewer.review();
+    await nvim.input("G");
+    await nvim.command("redraw");
+    t.same(await nvim.lua("return { vim.wo.scrollbind, vim.wo.cursorbind }"), [false, false]);
+    const cursors = "return vim.tbl_map(vim.api.nvim_win_get_cursor, { ... })";
+    const windows = z.array(z.object({ win: z.number() })).parse(before.windows);
+    t.same(await nvim.lua(cursors, ...windows.map(({ win }) => win)), [
+      [100, 0],
+      [100, 0],
+    ]);
+    await nvim.command("GeminiReject");
+    await reviewer.outcome();
+    t.same(await reviewer.layout(), before);
+  });
+}

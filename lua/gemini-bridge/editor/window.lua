@@ -20,6 +20,10 @@ local PLAIN = {
   "winfixheight",
 }
 
+--- Options that connect a window with other windows. A new window gets them if the user has set them by |:set|. The
+--- cursor and the text of the user's window would then move with the new window.
+local UNBOUND = { scrollbind = false, cursorbind = false, diff = false }
+
 --- Windows that the plugin is closing now.
 ---@type table<integer, true>
 local closing = {}
@@ -253,6 +257,7 @@ function M.open(buf, config)
     vim.bo[buf].bufhidden = bufhidden
     scheduler.attempt(error, problem, 0)
   end
+  M.set(win, UNBOUND)
   return win
 end
 
@@ -286,6 +291,7 @@ function M.open_tab(buf)
   if not ok then
     error(problem, 0)
   end
+  M.set(win, UNBOUND)
   return tab, win
 end
 
