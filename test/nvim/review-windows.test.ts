@@ -231,3 +231,28 @@ t.test(
     t.equal(await nvim.lua("return vim.fn.expand('%')"), "b.txt");
   },
 );
+
+for (const [keys, layout] of [
+  ["<C-w>_", "vertical"],
+  ["<C-w>_", "horizontal"],
+  [":set winminheight=0<CR><C-w>_", "auto"],
+  ["<C-w>L<C-w>|", "auto"],
+] as const)
+  t.test(`a review is visible in the layout ${layout} after ${keys} in another window`, async (t) => {
+    const init = `require('gemini-bridge').setup({ diff = { layout = '${layout}' } })`;
+    const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["-o", "b.txt", "a.txt"], init });
+    await nvim.input(keys);
+    const before = await reviewer.layout();
+    await reviewer.open(nvim.path("a.txt"), "one\n2\n");
+    const [proposal] = await reviewer.proposals();
+    const shown = await nvim.lua(
+      `local info = vim.fn.getwininfo(...)[1]
+      return info.height >= 5 and info.width >= 30 and vim.api.nvim_get_current_win() ~= ...`,
+      proposal,
+    );
+    t.equal(shown, true, "room for the proposal");
+    await reviewer.nvim.lua("require('gemini-bridge').reject()");
+    await reviewer.outcome();
+    await reviewer.outcomes();
+    t.same(await reviewer.layout(), before);
+  });

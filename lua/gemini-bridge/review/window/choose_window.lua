@@ -8,6 +8,9 @@ local MIN_COLUMNS = 50
 --- Minimum height of a window that is split into an upper and a lower half. A window with fewer rows is split into a
 --- left and a right half.
 local MIN_LINES = 16
+--- Minimum size of a user's window that shows the original text. A smaller window, for example after `CTRL-W _` in
+--- another window, would leave no visible room for the proposal.
+local MIN_BORROWED_COLUMNS, MIN_BORROWED_LINES = 20, 4
 
 --- Returns the non-floating windows of a tab page.
 ---@param tab integer
@@ -28,6 +31,12 @@ local function is_ordinary(win)
     and vim.bo[buf].filetype ~= "netrw"
     and not vim.w[win].gemini_page -- belongs to the review page
     and not (options.winfixbuf or options.winfixwidth or options.winfixheight or options.previewwindow)
+end
+
+---@param win integer
+local function has_room(win)
+  return vim.api.nvim_win_get_width(win) >= MIN_BORROWED_COLUMNS
+    and vim.api.nvim_win_get_height(win) >= MIN_BORROWED_LINES
 end
 
 --- Returns true if a buffer stays loaded when no window shows it.
@@ -81,13 +90,13 @@ function M.in_use(tab)
 end
 
 --- Chooses a window of the user in which a buffer can be shown, such as the original text during a review. Leaves out
---- windows of a review or of another comparison, unless they show the buffer already.
+--- windows of a review or of another comparison, unless they show the buffer already. Leaves out minimized windows.
 ---@param tab integer
 ---@param original integer Buffer to show.
 ---@return integer? win nil if no window is suitable.
 function M.borrow(tab, original)
   local taken = M.in_use(tab)
-  local candidates = vim.tbl_filter(is_ordinary, M.windows(tab))
+  local candidates = vim.iter(M.windows(tab)):filter(is_ordinary):filter(has_room):totable()
   for _, win in ipairs(candidates) do
     if vim.api.nvim_win_get_buf(win) == original then
       return win
