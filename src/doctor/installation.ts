@@ -20,7 +20,7 @@ export function checkInstallation(
 ): Section {
   const findings = section("Installation");
   if (facts) findings.ok(`Neovim ${facts.version}`);
-  checkNode(findings);
+  checkNode(findings, facts !== undefined);
   if (facts) checkNpm(findings);
   if (facts?.isStale) findings.error("The Node part was updated but not rebuilt", ":GeminiBuild");
   else findings.ok("The Node part is built");
@@ -34,11 +34,15 @@ export function checkInstallation(
   return findings;
 }
 
-function checkNode(findings: Findings): void {
+function checkNode(findings: Findings, isInNeovim: boolean): void {
   const oldest = Number.parseInt(packageJson.engines.node.replace(/^\D+/, ""), 10);
   const version = process.versions.node;
   if (Number.parseInt(version, 10) >= oldest) findings.ok(`Node ${version}`);
-  else findings.error(`Node ${version} is too old`, `install Node ${oldest} or later`);
+  else
+    findings.error(
+      `Node ${version} is too old`,
+      `install Node ${oldest} or later${isInNeovim ? ", or set the option node" : ""}`,
+    );
 }
 
 /**

@@ -98,11 +98,16 @@ t.test("without npm, a message says why the build is impossible", async (t) => {
   await nvim.type(":Gemini\r");
   await shows(nvim, /^gemini-bridge: Cannot build: npm is not on PATH/m);
   t.equal((await nvim.messages()).trim().split("\n").length, 1);
-  await nvim.command("checkhealth gemini-bridge");
-  const report = String(
-    await nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')"),
+  const report = async () => {
+    await nvim.command("checkhealth gemini-bridge");
+    return String(await nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')"));
+  };
+  t.match(await report(), /ERROR The Node part cannot be built: npm is not on PATH; install it with Node/);
+  await nvim.lua("require('gemini-bridge').setup({ node = 'no-such-node' })");
+  t.match(
+    await report(),
+    /ERROR no-such-node is not on PATH\s+- ADVICE:\s+- install Node 20 or later, or set the option node/,
   );
-  t.match(report, /ERROR The Node part cannot be built: npm is not on PATH; install it with Node/);
 });
 
 t.test("a failed build by vim.pack is reported in one message", async (t) => {

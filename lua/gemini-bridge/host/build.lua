@@ -4,6 +4,9 @@ local M = {}
 --- Oldest supported major version of Node.
 M.MIN_NODE = 20
 
+--- Advice if Node is missing or too old.
+M.NODE_ADVICE = ("install Node %d or later, or set the option node"):format(M.MIN_NODE)
+
 --- Timeout for `node --version`. The wrapper of a version manager may hang.
 local VERSION_TIMEOUT_MS = 10000
 
@@ -36,25 +39,24 @@ end
 --- Determines the version of a Node program.
 ---@param node string
 ---@param answer fun(version?: string, problem?: string) Called on Neovim's main loop with a version such as "20.20.2".
----If Node is missing or too old, called with a problem and advice for the user.
+---If Node is missing or too old, called with a problem, for which `NODE_ADVICE` is the advice.
 function M.node_version(node, answer)
   if vim.fn.executable(node) == 0 then
-    return answer(
-      nil,
-      ("%s is not on PATH; install Node %d or later, or set the option node"):format(node, M.MIN_NODE)
-    )
+    return answer(nil, node .. " is not on PATH")
   end
   local options = { text = true, timeout = VERSION_TIMEOUT_MS }
   vim.system({ node, "--version" }, options, function(result)
     local version = (result.stdout or ""):match("^v(%d+%.%d+%.%d+)")
-    local problem
-    if not version then
-      problem = ("%s --version printed no version; install Node %d or later"):format(node, M.MIN_NODE)
-    elseif tonumber(version:match("^%d+")) < M.MIN_NODE then
-      problem = ("%s is Node %s; version %d or later is needed"):format(node, version, M.MIN_NODE)
-    end
     vim.schedule(function()
-      answer(not problem and version or nil, problem)
+      if not version then
+        -- The wrapper of a version manager says here which version is missing.
+        local reason = (result.stderr or ""):match("%S[^\n]*") or "there was no answer"
+        answer(nil, ("`%s --version` printed no version: %s"):format(node, reason))
+      elseif tonumber(version:match("^%d+")) < M.MIN_NODE then
+        answer(nil, ("%s is Node %s, which is too old"):format(vim.fn.exepath(node), version))
+      else
+        answer(version)
+      end
     end)
   end)
 end
@@ -164,7 +166,7 @@ function M.run(progress, done, node)
     done(problem)
   end
   M.node_version(node, function(_, problem)
-    problem = problem or M.npm_problem(node)
+    problem = problem and problem .. "; " .. M.NODE_ADVICE or M.npm_problem(node)
     if problem then
       return finish(problem)
     end

@@ -85,17 +85,9 @@ local UNBUILT = {
   stale = "The Node part was updated but not rebuilt",
 }
 
---- Returns the reason why the doctor has written no report, and advice for the user.
----@param output string The error output of the doctor.
----@return string problem
----@return string advice
-local function failure(output)
-  local state = bundle.state()
-  if state ~= "current" and bundle.is_release then
-    return "dist/gemini-bridge.cjs is missing", "install the plugin again"
-  elseif state ~= "current" then
-    return UNBUILT[state], ":GeminiBuild"
-  end
+--- Returns the reason why Node cannot run, and waits for the answer of Node.
+---@return string?
+local function node_problem()
   local answered, problem = false, nil
   build.node_version(config.get().node, function(_, reason)
     answered, problem = true, reason
@@ -103,12 +95,31 @@ local function failure(output)
   vim.wait(DOCTOR_TIMEOUT_MS, function()
     return answered
   end, 5)
-  if problem then
-    return problem, ("install Node %d or later, or set the option node"):format(build.MIN_NODE)
+  return problem
+end
+
+--- Reports why the doctor has written no report.
+---@param output string The error output of the doctor.
+local function report_failure(output)
+  local state = bundle.state()
+  if state ~= "current" and bundle.is_release then
+    return vim.health.error("dist/gemini-bridge.cjs is missing", "install the plugin again")
+  elseif state ~= "current" then
+    vim.health.error(UNBUILT[state], ":GeminiBuild")
   end
-  local reason = output:match("[^\n]*Error[^\n]*") or vim.trim(output):match("[^\n]*$")
-  return "The doctor failed: " .. (reason ~= "" and reason or "there was no answer"),
-    ("run `%s %s` in a shell to see the details"):format(config.get().node, program)
+  local problem = node_problem()
+  local obstacle = not problem and state ~= "current" and build.npm_problem(config.get().node)
+  if problem then
+    vim.health.error(problem, build.NODE_ADVICE)
+  elseif obstacle then
+    vim.health.error("The Node part cannot be built: " .. obstacle)
+  elseif state == "current" then
+    local reason = output:match("[^\n]*Error[^\n]*") or vim.trim(output):match("[^\n]*$")
+    vim.health.error(
+      "The doctor failed: " .. (reason ~= "" and reason or "there was no answer"),
+      ("run `%s %s` in a shell to see the details"):format(config.get().node, program)
+    )
+  end
 end
 
 --- Runs the doctor and waits for its result. Blocks, because |:checkhealth| is synchronous.
@@ -156,12 +167,7 @@ function M.report(pid)
     return
   end
   vim.health.start("Installation")
-  vim.health.error(failure(problem))
-  local is_unbuilt = bundle.state() ~= "current" and not bundle.is_release
-  local obstacle = is_unbuilt and build.npm_problem(config.get().node)
-  if obstacle then
-    vim.health.error("The Node part cannot be built: " .. obstacle)
-  end
+  report_failure(problem)
 end
 
 --- Returns the process ids of the running CLIs, for completion.
