@@ -76,7 +76,7 @@ local function fit(text, cells)
     return text
   end
   local before = start_of(text, vim.fn.strdisplaywidth(text) - width_of_end(text, cells))
-  local tail = text:sub(#before + 1)
+  local tail = text:sub(#before + 1):gsub("^…", "") -- a message with several lines has its own "…"
   return start_of(text, cells - 1 - vim.fn.strdisplaywidth(tail)) .. "…" .. tail
 end
 

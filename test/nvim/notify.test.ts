@@ -105,6 +105,16 @@ t.test("a message fits the screen", async (t) => {
     await say(nvim, [info(text)], "gemini-bridge: The", /^gemini-bridge: The .*…set TMPDIR first\.$/m);
   });
 
+  await t.test("a long message without the output of a program has dots only once", async () => {
+    const text = `Cannot write the file in this folder:\n${"output\n".repeat(30)}see the output above`;
+    await say(
+      nvim,
+      [info(text)],
+      "gemini-bridge: Cannot",
+      /^gemini-bridge: Cannot [^…]*… see the output above$/m,
+    );
+  });
+
   await t.test("the output of a program in the middle of a message is replaced by dots", async () => {
     const text = `It failed:\n${"output\n".repeat(30)}do something.`;
     await say(nvim, [info(text)], "gemini-bridge: It failed: … do something.\n");
