@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import fc from "fast-check";
 import t from "tap";
 import { anyString, fuzz } from "../support/fuzz.ts";
@@ -113,6 +114,40 @@ t.test("an edited proposal keeps its line endings and encoding", async (t) => {
     await reviewer.review();
     await reviewer.nvim.input(`${keys}:w<CR>`);
     t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: accepted } }, name);
+  }
+});
+
+t.test("the final newline of a replaced proposal does not affect the next proposal", async (t) => {
+  const { reviewer } = await startReviewer(t);
+  for (const [file, first, second] of [
+    ["a\nb\nc\n", "a\nb\nC", "X\nb\nc"],
+    ["a\nb\nc", "a\nb\nC\n", "X\nb\nc\n"],
+  ] as const) {
+    const filePath = reviewer.nvim.path("a.txt");
+    writeFileSync(filePath, file);
+    const id = await reviewer.open(filePath, first);
+    await reviewer.review();
+    const win = (await reviewer.proposals())[0];
+    await reviewer.nvim.waitFor(`vim.wo[${win}].winbar:find('1 hunk', 1, true)`, "the hunk to be counted");
+    await reviewer.show({ id, filePath, newContent: second, client: "Gemini CLI", label: "Gemini CLI" });
+    t.equal(await reviewer.close(id), second, JSON.stringify([file, first, second]));
+  }
+});
+
+const ENDED: [file: string, proposed: string, command: string, accepted: string][] = [
+  ["old\n", "a\nb", "setlocal endofline", "a\nb\n"],
+  ["old", "a\nb\n", "setlocal noendofline", "a\nb"],
+  ["old\n", "a\nb\n", "setlocal noendofline", "a\nb"],
+  ["old\n", "a\nb", "setlocal endofline | call setline(1, 'x')", "x\nb\n"],
+];
+t.test("the user's own 'endofline' is accepted", async (t) => {
+  const { reviewer } = await startReviewer(t);
+  for (const [file, proposed, command, content] of ENDED) {
+    writeFileSync(reviewer.nvim.path("a.txt"), file);
+    const id = await reviewer.open(reviewer.nvim.path("a.txt"), proposed);
+    await reviewer.review();
+    await reviewer.nvim.input(`:${command}<CR>:w<CR>`);
+    t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content } }, command);
   }
 });
 

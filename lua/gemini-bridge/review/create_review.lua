@@ -186,7 +186,7 @@ function M.replace(review, params)
       -- typing.
       vim.api.nvim_buf_call(review.buffers.proposal, window.end_undo_step)
       text.write(review.buffers.proposal, review.proposed)
-      review.written = text.state(review.buffers.proposal)
+      review.written, review.newline = text.state(review.buffers.proposal), nil
       scheduler.next(function()
         hunk_updates.update(review)
       end)

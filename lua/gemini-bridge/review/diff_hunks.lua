@@ -128,7 +128,8 @@ local function reach_end(review)
 end
 
 --- Treats a different final newline as a part of the last hunk. If the user drops this hunk, the proposal ends like the
---- original text. After an undo, the proposal ends as proposed by the CLI.
+--- original text. After an undo, the proposal ends as proposed by the CLI. Does nothing after the user has changed
+--- 'endofline'.
 ---@param review gemini_bridge.Review
 function M.follow_newline(review)
   local original, proposal = review.buffers.original, review.buffers.proposal
@@ -142,11 +143,12 @@ function M.follow_newline(review)
   end
   M.count(review)
   local is_last = reach_end(review)
-  if review.newline_follows == nil then
-    review.newline_follows = is_last
-  end
-  if review.newline_follows then
-    vim.bo[proposal].endofline = is_last and theirs or not is_last and ours
+  local newline = review.newline or { follows = is_last, endofline = theirs }
+  review.newline = newline
+  newline.follows = newline.follows and vim.bo[proposal].endofline == newline.endofline
+  if newline.follows then
+    newline.endofline = is_last and theirs or not is_last and ours
+    vim.bo[proposal].endofline = newline.endofline
   end
 end
 

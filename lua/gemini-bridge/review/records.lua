@@ -38,10 +38,15 @@ local M = {}
 ---@field unloaded? string Copy of the edited text. Needed if the proposal buffer is unloaded.
 ---@field view? gemini_bridge.View Windows of the review.
 ---@field hunks gemini_bridge.Hunk[]
----@field newline_follows? boolean True if dropping the last hunk also restores the original final newline.
+---@field newline? gemini_bridge.FinalNewline nil for a new text of the CLI.
 ---@field counted? integer[] 'changedtick' of both buffers at the last count of hunks.
 ---@field group? integer Id of the autocommand group.
 ---@field stops fun()[] Functions that remove the listeners.
+
+--- Final newline of a proposal whose file ends differently.
+---@class gemini_bridge.FinalNewline
+---@field follows boolean True if dropping the last hunk also restores the original final newline.
+---@field endofline boolean Value of 'endofline' that the user has not changed.
 
 ---@class gemini_bridge.Baseline
 ---@field buf integer
