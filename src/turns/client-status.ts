@@ -173,10 +173,15 @@ export function createClientStatus({ bridge, clients, profiles, ...options }: Cl
        * Called when the CLI in a terminal is ready for a prompt, which means that its turn has ended. Needed because no
        * hook reports the end of a turn that the user stops with Esc.
        */
-      ready(terminal: string) {
+      async ready(terminal: string) {
         for (const { agent } of turns.active()) {
           const id = agents.known(agent);
-          if (id !== undefined && terminals.nameOf(id) === terminal) endReady(agent);
+          // An agent that is not connected is found by its process.
+          const isThere =
+            id === undefined
+              ? await terminals.contains(terminal, agent.pid)
+              : terminals.nameOf(id) === terminal;
+          if (isThere && turns.active().some((turn) => turn.agent === agent)) endReady(agent);
         }
       },
       /** Called when the process of an agent has ended. No hook then reports the end of its turn. */

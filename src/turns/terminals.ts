@@ -16,6 +16,8 @@ export interface Terminals {
   /** Searches for the terminal of a newly connected client. */
   find(client: Client): Promise<void>;
   forget(client: Client): void;
+  /** Returns whether a process runs in this terminal. */
+  contains(name: string, pid: number | undefined): Promise<boolean>;
   readonly handlers: Pick<EventHandlers, "terminals">;
 }
 
@@ -47,6 +49,11 @@ export function createTerminals({ clients, found, lost }: TerminalsOptions): Ter
     nameOf: (sessionId) => names.get(sessionId),
     find,
     forget: ({ id }) => void names.delete(id),
+    async contains(name, pid) {
+      const shell = terminals.find((terminal) => terminal.name === name)?.pid;
+      if (shell === undefined || pid === undefined) return false;
+      return familyOf(await platform.processes(), shell).includes(pid);
+    },
     handlers: {
       async terminals(event) {
         terminals = event.terminals;

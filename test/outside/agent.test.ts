@@ -169,7 +169,8 @@ t.test("hooks report the turns of the real CLI in YOLO mode", async (t) => {
 });
 
 t.test("Esc in the terminal of :Gemini ends the turn", async (t) => {
-  const { nvim, model } = await startWithGemini(t, { files: { "a.txt": "one\n" }, init: EVENTS });
+  const init = `${EVENTS} require('gemini-bridge').setup({ server = { grace = 100 } })`;
+  const { nvim, model } = await startWithGemini(t, { files: { "a.txt": "one\n" }, init });
   linkExtension(nvim.dirs.home);
   await nvim.command("Gemini");
   const cli = await geminiIn(nvim);
@@ -202,6 +203,23 @@ t.test("Esc in the terminal of :Gemini ends the turn", async (t) => {
     await nvim.command("GeminiUndo! all");
     await nvim.waitFor("#require('gemini-bridge').changes() == 0", "the undo");
     t.notOk(existsSync(nvim.path("made.txt")));
+  });
+
+  await t.test("Esc ends the turn of a CLI that is not connected", async (t) => {
+    await cli.slash("/ide disable");
+    await nvim.waitFor("#require('gemini-bridge').status().clients == 0", "the CLI to disconnect");
+    model.say([call("run_shell_command", { command: "echo theirs > made.txt; sleep 60" })]);
+    await cli.type("Wait alone.");
+    await cli.waitForScreen(/Allow execution/);
+    await cli.press("\r");
+    await nvim.waitFor(async () => existsSync(nvim.path("made.txt")), "the tool to run", 10_000);
+    await cli.press("\x1b");
+    t.same(await told(nvim, 3), ["TurnStarted: Wait alone.", "Waiting", "TurnEnded"]);
+    await nvim.waitFor("#require('gemini-bridge').changes() == 1", "the change, without another prompt");
+    await nvim.command("GeminiUndo! all");
+    await nvim.waitFor("#require('gemini-bridge').changes() == 0", "the undo");
+    await cli.slash("/ide enable");
+    await isDoing(nvim, "idle");
   });
 
   await t.test("a turn of many steps is reported only once", async (t) => {
