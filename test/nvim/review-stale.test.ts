@@ -56,9 +56,10 @@ for (const args of [["a.txt"], ["b.txt"]]) {
   t.test(`a proposal is stale while its file differs from before on disk, ${how}`, async (t) => {
     const { nvim, path, client, open, isStale } = await start(t, args);
     await open();
-    t.notMatch(await nvim.lua(`return ${WINBAR}`), /stale/);
+    t.match(await nvim.lua(`return ${WINBAR}`), /1 hunk · :w accepts,/);
     write(path, "one\ntwo\nthree\nfour\n");
     await isStale(true);
+    t.match(await nvim.lua(`return ${WINBAR}`), /stale: the file has changed · :w! accepts,/);
     t.match(await nvim.messages(), /a\.txt has changed since the proposal was made: compare again/);
     await nvim.waitFor(`${WINBAR}:find('2 hunks', 1, true)`, "it to be compared with the file as it is now");
     write(path, FILES["a.txt"]);

@@ -56,7 +56,9 @@ local function proposal_parts(review)
   add(position and (" · %d of %d"):format(position.number, position.count), 5)
   add(count and " · " .. count, 4)
   add(warning and " · " .. warning, 7)
-  add(diff.write_accepts and " · :w accepts" or " · :GeminiAccept", 6)
+  -- With unsaved changes in the file, does not name the command that would discard them.
+  local force = review.stale and "!" or ""
+  add(" · " .. (diff.write_accepts and (":w%s accepts"):format(force) or ":GeminiAccept" .. force), 6)
   add(", :q rejects", 3)
   add(help and (", %s keys"):format(key_list.name(help)), 1)
   return parts
