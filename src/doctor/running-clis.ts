@@ -2,7 +2,7 @@
 import { announcedEditors, idePidOf } from "../profiles/announced-editors.ts";
 import { GEMINI, type Profile } from "../profiles/profiles.ts";
 import { platform } from "../system/platform.ts";
-import { familyOf, processesOf } from "../system/processes.ts";
+import { familyOf, isOwnAndAlive, processesOf } from "../system/processes.ts";
 import type { Process, ProcessTable, Variables } from "../system/system.ts";
 import { checkCli } from "./cli.ts";
 import type { Facts, Section } from "./contract.ts";
@@ -22,9 +22,13 @@ interface Asker {
   readonly profiles: readonly Profile[];
 }
 
-/** Returns the processes that run CLIs of these profiles. */
+/**
+ * Returns the processes of this user that run CLIs of these profiles. CLIs of other users cannot connect, and the doctor
+ * cannot examine them.
+ */
 export function runningClis(table: ProcessTable, profiles: readonly Profile[]): Process[] {
-  return [...new Set(profiles.flatMap((profile) => processesOf(table, profile)))];
+  const found = new Set(profiles.flatMap((profile) => processesOf(table, profile)));
+  return [...found].filter(({ pid }) => isOwnAndAlive(pid));
 }
 
 export async function listRunning(table: ProcessTable, asker: Asker): Promise<Section> {

@@ -1,6 +1,6 @@
 /**
- * Tests the doctor's findings about the machine, the account and the approval mode. Their properties are data of the
- * tests.
+ * Tests the doctor's findings about running CLIs, the machine, the account and the approval mode. Their properties are
+ * data of the tests.
  */
 import { join } from "node:path";
 import t from "tap";
@@ -9,6 +9,7 @@ import { checkMode, modeOnScreen } from "../../src/doctor/approval-mode.ts";
 import { checkMachine, type Machine } from "../../src/doctor/containers-and-wsl.ts";
 import type { Gate } from "../../src/doctor/contract.ts";
 import { section } from "../../src/doctor/findings.ts";
+import { runningClis } from "../../src/doctor/running-clis.ts";
 import { GEMINI, profilesOf } from "../../src/profiles/profiles.ts";
 import { readSettings } from "../../src/profiles/settings.ts";
 import { makeDirectory, writeFiles } from "../support/sandbox.ts";
@@ -22,6 +23,16 @@ function onMachine(machine: Partial<Machine>): string[] {
     ({ level, text, advice }) => `${level}: ${text}${advice ? ` -> ${advice}` : ""}`,
   );
 }
+
+t.test("the CLIs of other users are not listed", { skip: process.getuid?.() === 0 }, async (t) => {
+  const running = (pid: number) =>
+    [pid, { pid, parent: 0, seconds: 1, command: "node /usr/bin/gemini" }] as const;
+  const table = new Map([running(1), running(process.pid)]); // process 1 belongs to root
+  t.same(
+    runningClis(table, [GEMINI]).map(({ pid }) => pid),
+    [process.pid],
+  );
+});
 
 t.test("an ordinary machine gives no finding", async (t) => {
   t.same(onMachine({}), []);
