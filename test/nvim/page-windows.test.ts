@@ -225,3 +225,26 @@ t.test("the review page opens in spite of an autocommand that fails for new wind
   await page.nvim.input("q");
   t.equal(await page.nvim.lua("return vim.fn.expand('%:t')"), "notes.txt");
 });
+
+t.test("without room at the right, the review page shows the file below the tree", async (t) => {
+  const page = await startPage(t, {
+    files,
+    init: "vim.cmd('set columns=80 winwidth=70 winminwidth=70')",
+  });
+  const { nvim } = page;
+  await page.agent.write("a.txt", "agent\n");
+  await page.changed(1);
+  await nvim.input(":GeminiChanges<CR>");
+  await page.is(t, "page:2", "*a.txt:1");
+  t.same(await nvim.lua("return vim.fn.winlayout()[1]"), "col");
+  // Without room below either, for example after a split, the tree stays usable.
+  await nvim.input(":q<CR>:set winheight=40 winminheight=40<CR><CR>");
+  await page.is(t, "*page:2");
+  await nvim.waitFor(async () => /no room .*E36: Not enough room/.test(await nvim.messages()), "the reason");
+  t.notMatch(await nvim.messages(), /stack traceback|autocommand/);
+  await nvim.input("X");
+  await page.lists(t);
+  t.equal(page.read("a.txt"), "a\n");
+  await nvim.input("q");
+  await nvim.waitFor("vim.fn.tabpagenr('$') == 1", "the page to close");
+});

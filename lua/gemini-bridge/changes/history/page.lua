@@ -97,9 +97,12 @@ function M.show(params)
     local was_compared = compare.is_open(shown.right)
     compare.close(shown.right)
     shown.texts = params
-    layout.fill(shown, function(win)
+    local buf = layout.fill(shown, function(win)
       return entry_view.show(win, shown.current, params)
     end)
+    if not buf then
+      return
+    end
     entry_view.set_bar(shown.right, shown.current, params)
     if was_compared then
       toggle_compare(shown)

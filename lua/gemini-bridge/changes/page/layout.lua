@@ -1,6 +1,7 @@
 --- Lays out the pages of `:GeminiChanges` and `:GeminiHistory`: a tab page with a tree at the left and a text at the
 --- right.
 local focus = require("gemini-bridge.editor.focus_and_mode")
+local notify = require("gemini-bridge.notify")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local window = require("gemini-bridge.editor.window")
 
@@ -15,12 +16,15 @@ local MARGIN_LINES = 3
 --- Values that window options get when a window no longer belongs to a page of the plugin.
 local ORDINARY = { winbar = "", diff = false, scrollbind = false, cursorbind = false }
 
+--- Stands for a window or buffer that does not exist.
+local NONE = -1
+
 ---@class gemini_bridge.PageLayout
 ---@field group integer Id of the autocommand group.
 ---@field buf integer Buffer of the tree.
 ---@field tab integer
 ---@field tree integer Window of the tree, at the left.
----@field right integer Window of the text, at the right.
+---@field right integer Window of the text, at the right. May be invalid.
 ---@field right_buf integer Buffer that the page shows at the right. The user may open another buffer in that window.
 ---@field is_filling? boolean True while the page changes the buffer of the window `right`.
 ---@field origin { tab: integer, win: integer } Tab page and window that had the focus before the page opened.
@@ -71,12 +75,21 @@ function M.tree(layout)
   return windows[1] and layout.tree
 end
 
+--- Opens the window of the text. Without room at the right, for example with a large 'winminwidth', opens the window
+--- below the tree. Without room there either, returns no window.
 ---@param tree integer Window of the tree.
----@return integer win, integer buf
+---@return integer win, integer buf, any problem
 local function open_right(tree)
   local buf = window.create_buffer(false, true)
   vim.bo[buf].bufhidden = "wipe"
-  local win = window.open(buf, { split = "right", win = tree })
+  local ok, win = pcall(window.open, buf, { split = "right", win = tree })
+  if not ok then
+    ok, win = pcall(window.open, buf, { split = "below", win = tree })
+  end
+  if not ok then
+    window.delete_buffer(buf)
+    return NONE, NONE, win
+  end
   make_ordinary(win)
   vim.w[win].gemini_page = true
   vim.api.nvim_win_set_width(tree, tree_width())
@@ -98,10 +111,15 @@ end
 --- Shows a buffer in the right window of a page. Opens the window again if the user has closed it.
 ---@param layout gemini_bridge.PageLayout
 ---@param show fun(win: integer): integer Shows a buffer in the window and returns the buffer.
----@return integer buf
+---@return integer? buf nil if there is no room for the window. The user gets a message.
 function M.fill(layout, show)
   if not vim.api.nvim_win_is_valid(layout.right) then
-    layout.right, layout.right_buf = open_right(M.tree(layout) --[[@as integer]])
+    local problem
+    layout.right, layout.right_buf, problem = open_right(M.tree(layout) --[[@as integer]])
+    if problem then
+      local text = "There is no room for the text beside the list (%s). Make the window of the list larger."
+      return notify(text:format(scheduler.reason(problem)), "warn")
+    end
   end
   layout.is_filling = true
   local ok, result = pcall(show, layout.right)

@@ -125,6 +125,9 @@ function M.show(shown, node, direction)
   local buf = layout.fill(shown, function(win)
     return file_view.show(win, file)
   end)
+  if not buf then
+    return
+  end
   file_view.mark(buf, file.path, not compare.is_open(shown.right))
   local shown_node = reveal(shown, file.path)
   if shown_node and shown_node.row then
