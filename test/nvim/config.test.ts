@@ -35,17 +35,17 @@ t.test("options of setup() are checked", async (t) => {
       `option ${option}: invalid pattern ${pattern}. Write a backslash before a single "[", "{" or "}"`;
     t.same(
       await problems(
-        String.raw`{ context = { exclude = { "*.{a", "[z-a]*", "nul\0*", "*.key", "[plain]", "a}b" } } }`,
+        String.raw`{ context = { exclude = { "*.{a", "[z-a]*", "nul\0*", "*.key", "[plain]", "a}b", "*.{c,d}" } } }`,
       ),
       ['"*.{a"', '"[z-a]*"', String.raw`"nul\0*"`].map((one) => message("context.exclude", one)),
     );
     t.same(
       await nvim.lua(
         `local patterns, list = require("gemini-bridge.config.patterns"), ...
-        return vim.tbl_map(function(name) return patterns.match(list, name) end, { "a/b.key", "p", "b.txt" })`,
+        return vim.tbl_map(function(name) return patterns.match(list, name) end, { "a/b.key", "p", "b.txt", "b.d" })`,
         await get("context.exclude"),
       ),
-      [true, true, false],
+      [true, true, false, true],
     );
     t.same(await problems('{ changes = { generated = { "[" } } }'), [message("changes.generated", '"["')]);
   });

@@ -41,12 +41,57 @@ local function compile(list)
   return patterns
 end
 
---- Returns a function that reports invalid patterns of an option. Keeps these patterns, because the host may understand
---- them.
+--- Expands the first braces of a pattern: `*.{a,b}` to `*.a` and `*.b`. The Node host does not know braces and would
+--- share the files. Leaves out braces after a backslash.
+---@param pattern string
+---@return string[] # Only the pattern itself if it has no complete braces. The parts may contain further braces.
+local function expand(pattern)
+  local depth, first, starts, index = 0, nil, {}, 1
+  while index <= #pattern do
+    local char = pattern:sub(index, index)
+    if char == "\\" then
+      index = index + 1
+    elseif char == "{" then
+      depth, first = depth + 1, first or index
+      starts[1] = starts[1] or index + 1
+    elseif char == "," and depth == 1 then
+      starts[#starts + 1] = index + 1
+    elseif char == "}" and depth == 1 then
+      starts[#starts + 1] = index + 1
+      local parts = {}
+      for number = 1, #starts - 1 do
+        local part = pattern:sub(starts[number], starts[number + 1] - 2)
+        local expanded = pattern:sub(1, first - 1) .. part .. pattern:sub(index + 1)
+        -- The host would understand an empty pattern as all folders.
+        parts[#parts + 1] = not vim.list_contains({ "", "!" }, expanded) and expanded or nil
+      end
+      return parts
+    elseif char == "}" then
+      depth = math.max(depth - 1, 0)
+    end
+    index = index + 1
+  end
+  return { pattern }
+end
+
+--- Expands all braces of a pattern.
+---@param pattern string
+---@return string[]
+local function expand_all(pattern)
+  local parts = expand(pattern)
+  if #parts == 1 and parts[1] == pattern then
+    return parts
+  end
+  return vim.iter(parts):map(expand_all):flatten():totable()
+end
+
+--- Returns a function that expands the patterns of an option and reports invalid patterns. Keeps invalid patterns,
+--- because the host may understand them.
 ---@param option string
 ---@return fun(list: string[]): string[], string[] sort_out See |gemini_bridge.Option|.
 function M.sort_out(option)
   return function(list)
+    list = vim.iter(list):map(expand_all):flatten():totable()
     local problems = {}
     for _, pattern in ipairs(list) do
       if not is_name((pattern:gsub("/$", ""))) and not pcall(regex, pattern) then
