@@ -107,6 +107,8 @@ export function createIgnoreFiles(report: (problem: IgnoreProblem) => void = () 
       );
     const content = yield* fileSystem.read(file);
     if (!content.value) return unusable(`cannot be read (${content.error})`);
+    // In UTF-16, no pattern would match.
+    if (content.value.includes(0)) return unusable("contains NUL bytes: it must be UTF-8 text", version);
     const text = content.value.toString("utf8");
     const costly = findCostlyPattern(text);
     if (costly !== undefined)

@@ -59,6 +59,7 @@ const hostile: [name: string, plant: (file: string) => void, reason: RegExp][] =
     },
     /is too long/,
   ],
+  ["UTF-16", (file) => writeFileSync(file, "\ufeffin\r\n", "utf16le"), /must be UTF-8/],
   ["a link to itself", (file) => symlinkSync(".geminiignore", file), /cannot be read \(ELOOP\)/],
   ["a link to nothing", (file) => symlinkSync("nowhere", file), /cannot be read \(ENOENT\)/],
   [
