@@ -107,6 +107,7 @@ const rows: Row[] = [
   { lines: wide, keys: "G0<C-v>l3k", selected: "日\näö\nx𝄞\nab" },
   { lines: ["abcdef", "日本語", "abcdef"], keys: "l<C-v>ljj", selected: "bc\n日本\nbc", yank: "bc\n  \nbc" },
   { lines: marks, keys: "<C-v>lj", selected: "e\u0301a\u0308\nn\u0303n" },
+  { lines: ["ae\u0301b", "abcd"], keys: "l<C-v>j", selected: "e\u0301\nb" },
   { lines: tabs, keys: "2l<C-v>3jl", selected: "cd\n  \n  \ncd" },
   { lines: tabs, keys: "6l<C-v>3j2l", selected: "ghi\n  b\n  x\nghi" },
   { lines: tabs, keys: "7l<C-v>3j2l", selected: "hij\n b \n x\nhij" },

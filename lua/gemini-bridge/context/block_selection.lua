@@ -115,7 +115,8 @@ local function each_row(region, visit)
       local stop = math.min(start + CHUNK_ROWS - 1, region.last[2])
       for i, line in ipairs(vim.api.nvim_buf_get_lines(0, start - 1, stop, false)) do
         local uneven = line:find("[^ -~]")
-        if visit(start + i - 1, line, even and (not uneven or uneven > region.right)) then
+        -- A combining character directly after the block belongs to the last character of the block.
+        if visit(start + i - 1, line, even and (not uneven or uneven > region.right + 1)) then
           return
         end
       end
