@@ -116,6 +116,9 @@ const rows: Row[] = [
   { lines: tabs, keys: "<C-v>3j", selected: "a\na\n \na" },
   { lines: tabs, keys: "2l<C-v>3j3l", selected: "cdef\n  b \n  x\ncdef", options: "tabstop=4" },
   { lines: tabs, keys: "jl<C-v>", selected: "\t" },
+  { lines: tabs, keys: "6l<C-v>3j2l", selected: "ghi\n  b\n  x\nghi", options: "virtualedit=block" },
+  { lines: tabs, keys: "l<C-v>3j2l", selected: "bcd\n   \n   \nbcd", options: virtual },
+  { lines: tabs, keys: "l<C-v>3j7l", selected: "bcdefghi\n\tb\n       x\nbcdefghi", options: virtual },
   { lines: tabs, keys: "4l<C-v>3j$", selected: "efghijkl\n    b\tc\n    x\nefghijkl" },
   { lines: ["\u0001bc", "abcd"], keys: "j0l<C-v>lk", selected: "\u0001b\nbc", yank: " b\nbc" },
   // Select mode.

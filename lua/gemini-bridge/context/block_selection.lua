@@ -67,6 +67,15 @@ local function bytes_of(region, lnum)
   return vim.fn.virtcol2col(0, lnum, region.left), at[3] + #last - 1, right
 end
 
+--- Returns the first and the last screen column of a tab. With 'virtualedit', |virtcol()| returns only the first.
+---@param lnum integer
+---@param col integer 1-based.
+---@return integer first, integer last
+local function cells_of_tab(lnum, col)
+  local first = vim.fn.virtcol({ lnum, col }, 1)[1]
+  return first, first + vim.fn.strdisplaywidth("\t", first - 1) - 1
+end
+
 --- Returns the part of a line that is in the block. Slow: used only for lines with tabs, wide or invisible characters.
 ---@param region gemini_bridge.Region
 ---@param lnum integer
@@ -81,16 +90,16 @@ local function cut(region, lnum, line)
   -- Replaces a tab at the edge with one blank for each highlighted cell: Neovim highlights only the cells of the tab
   -- that are in the block. Other characters at the edge are highlighted completely.
   if line:byte(from) == TAB then
-    local cells = vim.fn.virtcol({ lnum, from }, 1)
-    if cells[1] < region.left then
-      before = (" "):rep(math.min(cells[2], right) - region.left + 1)
+    local first, last = cells_of_tab(lnum, from)
+    if first < region.left then
+      before = (" "):rep(math.min(last, right) - region.left + 1)
       from = from + 1
     end
   end
   if line:byte(to) == TAB and to >= from then
-    local cells = vim.fn.virtcol({ lnum, to }, 1)
-    if cells[2] > right then
-      return before .. line:sub(from, to - 1) .. (" "):rep(right - cells[1] + 1)
+    local first, last = cells_of_tab(lnum, to)
+    if last > right then
+      return before .. line:sub(from, to - 1) .. (" "):rep(right - first + 1)
     end
   end
   return before .. line:sub(from, to)
