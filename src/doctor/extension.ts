@@ -13,12 +13,12 @@ const Link = z.object({ source: z.string(), type: z.string() });
 export function checkExtension(findings: Findings, profile: Profile): void {
   const { name, label } = profile;
   const install = name === "gemini" ? ":GeminiExtension install" : `:GeminiExtension install ${name}`;
+  const outside = hasDefaults(profile) ? `if ${label} runs outside of Neovim, ` : "";
   const link = readLink(profile);
   if (link === undefined)
     findings.info(
-      `The extension is not installed in ${label}: ${hasDefaults(profile) ? `if ${label} runs outside of Neovim, ` : ""}` +
-        "its model has no tools of Neovim, and :GeminiChanges does not list its edits. " +
-        `To install it: ${install}`,
+      `The extension is not installed in ${label}: ${outside}its model has no tools of Neovim, and :GeminiChanges ` +
+        `does not list its edits. To install it: ${install}`,
     );
   else if (link.type === "link" && !existsSync(link.source))
     findings.warn(`The extension in ${label} is a link to ${link.source}, which does not exist`, install);

@@ -41,7 +41,9 @@ function checkNode(findings: Findings, isInNeovim: boolean): void {
   else
     findings.error(
       `Node ${version} is too old`,
-      `install Node ${oldest} or later${isInNeovim ? ", or set the option node" : ""}`,
+      isInNeovim
+        ? `install Node ${oldest} or later, or set the option node`
+        : `install Node ${oldest} or later`,
     );
 }
 
