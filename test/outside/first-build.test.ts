@@ -149,21 +149,27 @@ t.test("build.lua runs the program of the option `node`", async (t) => {
   t.equal(await nvim.lua("return require('gemini-bridge.host.bundle').problem()"), null);
 });
 
-t.test("after an update, restarting the running bridge is offered only once", async (t) => {
+/** Copies and builds the plugin. @returns the copy, and a function that updates and builds it again */
+function startUpdatable(t: Test) {
   const copy = copyPlugin(join(makeDirectory(t), "gemini-bridge.nvim"));
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
   t.teardown(() => rmSync(join(copy, "node_modules"), { force: true }));
   const build = () => execFileSync(process.execPath, ["scripts/build.mjs"], { cwd: copy });
   build();
+  const update = () => {
+    appendFileSync(join(copy, "src/index.ts"), "\n");
+    build();
+  };
+  return { copy, update };
+}
+
+t.test("after an update, restarting the running bridge is offered only once", async (t) => {
+  const { copy, update } = startUpdatable(t);
   const init = `${useCopy(copy)} require('gemini-bridge').setup({ terminal = { cmd = { '${CLI}' }, size = 40 } })`;
   const nvim = await startNvim(t, { tui: { columns: 80, lines: 24 }, init });
   await nvim.startBridge(20_000);
   const host = "return require('gemini-bridge').status().pid";
   const before = await nvim.lua(host);
-  const update = () => {
-    appendFileSync(join(copy, "src/index.ts"), "\n");
-    build();
-  };
   const asks = /gemini-bridge was updated, but the old version is running\. Restart the bridge\?/;
 
   update();
@@ -181,4 +187,24 @@ t.test("after an update, restarting the running bridge is offered only once", as
   await nvim.type("1\r");
   await shows(nvim, /the CLI is here/);
   t.not(await nvim.lua(host), before);
+});
+
+t.test("after an update, a message says that the shared host needs a restart of Neovim", async (t) => {
+  const { copy, update } = startUpdatable(t);
+  const nvim = await startNvim(t, {
+    tui: { columns: 120, lines: 24 },
+    init: `${useCopy(copy)}
+      vim.g.node_host_prog = ${JSON.stringify(join(root, "node_modules/neovim/bin/cli.js"))}
+      require('gemini-bridge').setup({ host = 'shared' })`,
+  });
+  await nvim.command("UpdateRemotePlugins");
+  await nvim.command("runtime! plugin/rplugin.vim");
+  await nvim.lua("vim.cmd.source(vim.fn.stdpath('data') .. '/rplugin.vim')");
+  await nvim.startBridge(20_000);
+  update();
+  await nvim.type(":GeminiStart\r");
+  const advice = /the old version is running\. Restart Neovim to load the update\./;
+  await nvim.waitFor(async () => advice.test(await nvim.messages()), "the advice");
+  await nvim.waitFor("vim.api.nvim_get_mode().mode == 'n'", "no question");
+  t.match(await nvim.messages(), /The bridge is already running/);
 });

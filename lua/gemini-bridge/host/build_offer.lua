@@ -17,6 +17,17 @@ local RESTART = { "Restart and continue", "Not now" }
 --- The build for which the user was last offered a restart.
 local offered ---@type string?
 
+--- Returns true if only a restart of Neovim loads a new build: the standard Node host loads a plugin only once. Tells
+--- the user.
+---@return boolean
+local function needs_neovim_restart()
+  local is_shared = config.get().host == "shared"
+  if is_shared then
+    notify("gemini-bridge was updated, but the old version is running. Restart Neovim to load the update.", "warn")
+  end
+  return is_shared
+end
+
 --- Builds in the background. Shows each step to the user, and the reason if the build fails.
 ---@param done? fun() Called after the build. Default: restart a running bridge, or start a bridge that failed
 ---because of the missing build.
@@ -31,7 +42,7 @@ function M.rebuild(done)
     end
     local lifecycle = require("gemini-bridge.host.lifecycle")
     if status.get().state == "running" then
-      lifecycle.restart()
+      return needs_neovim_restart() or lifecycle.restart()
     elseif was_missed then
       lifecycle.start()
     end
@@ -67,7 +78,7 @@ function M.build(go)
 end
 
 --- Calls `go`. If the running bridge is older than the latest build, first asks the user whether to restart the bridge.
---- Asks only once for each build.
+--- Asks only once for each build. In the standard Node host, only tells the user to restart Neovim.
 ---@param go fun()
 function M.restart(go)
   local running = status.get().build
@@ -76,6 +87,9 @@ function M.restart(go)
     return go()
   end
   offered = built
+  if needs_neovim_restart() then
+    return go()
+  end
   local question = "gemini-bridge was updated, but the old version is running. Restart the bridge?"
   choose(RESTART, { prompt = question }, function(choice)
     if choice == RESTART[1] then
