@@ -193,7 +193,7 @@ for (const name of ["a.txt", "new.txt"]) {
     await nvim.command("redraw");
     t.same(await nvim.lua("return { vim.wo.scrollbind, vim.wo.cursorbind }"), [false, false]);
     const cursors = "return vim.tbl_map(vim.api.nvim_win_get_cursor, { ... })";
-    const windows = z.array(z.object({ win: z.number() })).parse(before.windows);
+    const windows = z.array(z.object({ win: z.number() })).parse(before["windows"]);
     t.same(await nvim.lua(cursors, ...windows.map(({ win }) => win)), [
       [100, 0],
       [100, 0],
