@@ -35,9 +35,10 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
   const { bridge, log, report, signal, profiles } = options;
   const { idePid: pid, editorPid, stateDirectory, connect, hookScript, tools } = options.boot;
   const { port, tokens, socketTokens } = options.address;
+  const place = { directory: stateDirectory, editorPid };
   const defaults = profiles.map((profile) => {
     const parts = connect ? defaultSettings(profile, hookScript, tools.trust) : [];
-    return { profile, ...writeSystemDefaults(profile, stateDirectory, parts, process.env) };
+    return { profile, ...writeSystemDefaults(profile, place, parts, process.env) };
   });
   const launched = Object.fromEntries(
     profiles.map((profile) => [profile.name, launchArguments(profile, hookScript)]),

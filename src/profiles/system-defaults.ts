@@ -27,20 +27,21 @@ interface WrittenDefaults {
 
 /**
  * Writes the system defaults file. Never throws: without the file, the CLI asks the user whether to connect.
- * @param directory absolute path of the file's directory, which is created if it is missing
+ * @param place absolute path of the file's directory, which is created if it is missing; process id of Neovim
  * @param parts the plugin's settings, those with higher priority first
  * @param env Neovim's environment, which may contain the path of the machine's own system defaults
  */
 export function writeSystemDefaults(
   { name, defaults }: Pick<Profile, "name" | "defaults">,
-  directory: string,
+  { directory, editorPid }: { directory: string; editorPid: number },
   parts: readonly RawSettings[],
   env: Variables,
 ): WrittenDefaults {
   // Includes the host name: machines and containers may share the home directory, but have different processes with the
-  // same id.
+  // same id. Includes Neovim's process id, not that of the host: the path stays the same after a restart of the host,
+  // because shells that were opened before still contain the path in their environment.
   const prefix = `system-defaults-${encodeURIComponent(hostname())}-`;
-  const path = join(directory, `${prefix}${process.pid}-${name}.json`);
+  const path = join(directory, `${prefix}${editorPid}-${name}.json`);
   const remove = () => void attempt(() => unlinkSync(path)); // the file may be deleted already, or never written
   if (parts.length === 0 || !defaults) return { remove };
   const check = defaults.isRootsOnly ? checkOwner : () => {};
@@ -91,7 +92,7 @@ function write(path: string, text: string): void {
   renameSync(draft, path);
 }
 
-/** Deletes the files that killed hosts on this machine have left. */
+/** Deletes the files of Neovims on this machine that have ended without deleting them. */
 function removeLeftovers(directory: string, prefix: string): void {
   for (const name of readdirSync(directory).filter((each) => each.startsWith(prefix))) {
     const pid = Number.parseInt(name.slice(prefix.length), 10);

@@ -2,7 +2,7 @@
  * Tests that port and tokens stay the same until Neovim exits, so that CLIs find the bridge after a restart. The tokens
  * must change if another program has taken the port.
  */
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import t, { type Test } from "tap";
 import { type RunningBridge, startBridge, startConnected } from "../support/bridge.ts";
@@ -70,6 +70,20 @@ async function restart(bridge: RunningBridge): Promise<void> {
   await bridge.nvim.command("GeminiRestart");
   await bridge.nextHost(host);
 }
+
+t.test("shells that were opened before a restart find the default settings of Qwen Code", async (t) => {
+  const { bridge, nvim } = await startBridge(t, { files: { "../home/.qwen/settings.json": "{}" } });
+  const file = async () => String(await nvim.lua("return vim.env.QWEN_CODE_SYSTEM_DEFAULTS_PATH"));
+  const before = await file();
+  t.ok(existsSync(before));
+  await restart(bridge);
+  t.ok(existsSync(before), "after :GeminiRestart");
+  await bridge.replaceHost();
+  t.ok(existsSync(before), "after a crash");
+  t.equal(await file(), before);
+  await nvim.stopBridge();
+  t.notOk(existsSync(before), "while the bridge is stopped");
+});
 
 t.test("a restart ends event streams without an error, and the sessions continue", async (t) => {
   const { bridge } = await startBridge(t);

@@ -34,7 +34,8 @@ function makeHome(t: Test): string {
 function defaultsIn(home: string, system?: string, parts: RawSettings[] = [CONNECT]) {
   const path = join(home, "system.json");
   if (system !== undefined) writeFileSync(path, system, { mode: 0o644 });
-  return writeSystemDefaults(GEMINI, join(home, "state/gemini-bridge"), parts, {
+  const place = { directory: join(home, "state/gemini-bridge"), editorPid: process.pid };
+  return writeSystemDefaults(GEMINI, place, parts, {
     GEMINI_CLI_SYSTEM_DEFAULTS_PATH: path,
   });
 }
@@ -122,7 +123,7 @@ t.test("no default settings are written if the CLI would warn about the file", a
   });
 });
 
-t.test("each bridge has its own file, and the files of killed bridges are removed", async (t) => {
+t.test("each Neovim has its own file, and the files of killed Neovims are removed", async (t) => {
   const home = makeHome(t);
   const directory = join(home, "state/gemini-bridge");
   mkdirSync(directory, { recursive: true, mode: 0o700 });

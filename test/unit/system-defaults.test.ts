@@ -11,11 +11,13 @@ import { setEnv } from "../support/temporary.ts";
 
 const CONNECT = { ide: { enabled: true, hasSeenNudge: true } };
 
+const placeIn = (home: string) => ({ directory: join(home, "state"), editorPid: process.pid });
+
 t.test(
   "no default settings are written for an ordinary user, because the CLI accepts only files of root",
   (t) => {
     const home = makeDirectory(t);
-    const written = writeSystemDefaults(GEMINI, join(home, "state"), [CONNECT], {});
+    const written = writeSystemDefaults(GEMINI, placeIn(home), [CONNECT], {});
     t.match(written, { path: undefined, obstacle: /does not belong to root/ });
     t.same(readdirSync(join(home, "state")), []);
     writeFiles(home, { "probe.json": "{}" });
@@ -36,7 +38,7 @@ t.test("without bash, the default settings contain no hooks", (t) => {
 
 t.test("without settings, neither file nor directory is created", (t) => {
   const home = makeDirectory(t);
-  const written = writeSystemDefaults(GEMINI, join(home, "state"), [], {});
+  const written = writeSystemDefaults(GEMINI, placeIn(home), [], {});
   t.match(written, { path: undefined, obstacle: undefined });
   t.notOk(existsSync(join(home, "state")));
   t.end();
