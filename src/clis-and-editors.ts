@@ -7,7 +7,7 @@ import type { Profile } from "./profiles/profiles.ts";
 import { readSettings, setting } from "./profiles/settings.ts";
 import type { Unconnected } from "./prompt/type-ide-enable.ts";
 import { platform } from "./system/platform.ts";
-import { programName } from "./system/processes.ts";
+import { runsProgram } from "./system/processes.ts";
 import type { Variables } from "./system/system.ts";
 
 interface CliAndEditorSearchOptions {
@@ -42,8 +42,7 @@ export function createCliAndEditorSearch({
   return {
     cli_started({ terminal, cli, cmd, cwd, env }) {
       const profile = profiles.find(({ name }) => name === cli);
-      const isOther = programName(cmd) !== programName(profile?.cmd ?? []);
-      if (!profile || isOther || done.has(cli)) return;
+      if (!profile || !runsProgram(cmd, profile) || done.has(cli)) return;
       const { isDecided, isAsked } = readChoice(profile, env, cwd);
       const { socket } = profile;
       // A CLI without a variable for the port finds the bridge by the bridge's lock file.

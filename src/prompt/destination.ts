@@ -6,7 +6,7 @@ import type { Clis } from "../contract/clis.ts";
 import type { CallResult, EventPayload } from "../contract/neovim.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 import { platform } from "../system/platform.ts";
-import { familyOf, isAlive, processesOf, programName } from "../system/processes.ts";
+import { familyOf, isAlive, processesOf, runsProgram } from "../system/processes.ts";
 import { type Cli, createCli } from "./screen-state.ts";
 import { drawingOf } from "./screens.ts";
 import type { Buffers, Terminal } from "./terminal.ts";
@@ -61,14 +61,15 @@ export function createDestinations(options: DestinationsOptions): Destinations {
   /** CLIs by buffer or tmux pane. Kept after a prompt, because each `Cli` stores what is known about its screen. */
   const known = new Map<string | number, { cli: Cli; cliPid: number | undefined }>();
 
+  const served = () => clis.map((cli) => ({ ...cli, package: packageOf(cli.name) }));
+
   function cliIn({ buf, pane, cmd = [], cwd, cliPid }: Place, name?: string): Cli | undefined {
     const key = buf ?? pane;
     if (key === undefined) return undefined;
     const earlier = known.get(key);
     // The user may have ended the CLI and started another one, perhaps in another directory.
     if (earlier && earlier.cliPid === cliPid) return earlier.cli;
-    const program = programName(cmd);
-    const like = clis.find((each) => programName(each.cmd) === program)?.like;
+    const like = served().find((each) => runsProgram(cmd, each))?.like;
     const terminal =
       typeof key === "number"
         ? () => buffers.terminal(key, name ?? `the CLI in buffer ${key}`, cwd)
@@ -83,9 +84,8 @@ export function createDestinations(options: DestinationsOptions): Destinations {
     const places = await bridge.call("prompt_places", {});
     const own = name === undefined ? undefined : terminals.get(name);
     const usual = { cmd: places.cmd };
-    const served = clis.map((cli) => ({ cmd: cli.cmd, package: packageOf(cli.name) }));
     const panes = [...terminals.values()].flatMap(({ pane, isOpen }) => (pane && isOpen ? [pane] : []));
-    const place = await findOutside(own ? [own] : [usual, ...served], places, panes);
+    const place = await findOutside(own ? [own] : [usual, ...served()], places, panes);
     return place && cliIn(place, name);
   }
 

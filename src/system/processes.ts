@@ -14,12 +14,15 @@ export function processesOf(
   { cmd, package: name }: { cmd: readonly string[]; package?: string | undefined },
 ): Process[] {
   const program = programName(cmd);
+  const asked = packageIn(cmd);
   const names = ["", ".js", ".mjs", ".cjs"].map((ending) => program + ending);
   const isScript = (word: string) =>
     names.includes(basename(word)) || (name !== undefined && isIn(name, word));
   const runs = (process: Process) => {
-    const [first = "", ...others] = process.command.split(" ");
-    return basename(first) === program || scriptsOf(first, others).some(isScript);
+    const words = process.command.split(" ");
+    const [first = "", ...others] = words;
+    const isProgram = basename(first) === program || scriptsOf(first, others).some(isScript);
+    return asked === undefined ? isProgram : packageIn(words) === asked; // npx calls itself "npm exec"
   };
   const found = [...table.values()].filter(runs);
   const isFound = (pid: number) => found.some((process) => process.pid === pid);
@@ -33,6 +36,25 @@ export function processesOf(
 export function programName([first = "", ...others]: readonly string[]): string {
   const script = scriptsOf(first, others).find((word) => !/^-|\s/.test(word));
   return basename(script ?? first).replace(/\.[cm]?js$/, "");
+}
+
+/** Whether a command line runs a program, directly or by its npm package, as `npx @google/gemini-cli` does. */
+export function runsProgram(
+  cmd: readonly string[],
+  program: { cmd: readonly string[]; package?: string | undefined },
+): boolean {
+  const name = programName(program.cmd);
+  const asked = packageIn(cmd);
+  return programName(cmd) === name || (asked !== undefined && [name, program.package].includes(asked));
+}
+
+/** Returns the npm package, without its version, whose program a package manager runs without installing it. */
+function packageIn([first = "", ...others]: readonly string[]): string | undefined {
+  const manager = basename(first);
+  const words = others.filter((word) => !word.startsWith("-"));
+  const isManager = /^(npm|pnpm|yarn|bun)$/.test(manager) && /^(exec|x|dlx)$/.test(words.shift() ?? "");
+  if (!isManager && !/^(npx|pnpx|bunx)$/.test(manager)) return undefined;
+  return words[0]?.replace(/(?<=.)@.*$/, "");
 }
 
 /**

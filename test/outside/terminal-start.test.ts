@@ -192,3 +192,16 @@ t.test("a function in terminal.provider that returns no terminal buffer is repor
   await nvim.command("Gemini");
   t.equal((await layout(nvim)).windows.length, 2, "the next :Gemini opens a terminal");
 });
+
+t.test("the hint about /ide enable is also shown for a CLI that npx runs", async (t) => {
+  const nvim = await startNvim(t, {
+    files: { "bin/npx": "#!/bin/sh\nexec cat\n" },
+    init: `
+      vim.uv.fs_chmod(vim.fn.getcwd() .. '/bin/npx', 448)
+      vim.env.PATH = vim.fn.getcwd() .. '/bin:' .. vim.env.PATH
+      local cmd = { 'npx', '-y', '@google/gemini-cli@latest' }
+      require('gemini-bridge').setup({ terminal = { cmd = cmd, connect = false } })`,
+  });
+  await nvim.command("Gemini");
+  await nvim.waitFor(async () => /type \/ide enable/.test(await nvim.messages()), "the hint");
+});

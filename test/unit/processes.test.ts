@@ -1,7 +1,7 @@
 /** Tests how processes of CLIs are recognized by their command lines. */
 import t from "tap";
 import { GEMINI, profilesOf } from "../../src/profiles/profiles.ts";
-import { processesOf } from "../../src/system/processes.ts";
+import { processesOf, runsProgram } from "../../src/system/processes.ts";
 import { parseProcesses } from "../../src/system/unix.ts";
 
 const QWEN = profilesOf().find(({ name }) => name === "qwen") ?? GEMINI;
@@ -18,13 +18,18 @@ const table = parseProcesses(`
   21     1 01:00 node /usr/lib/node_modules/@google/gemini-cli/node_modules/.bin/tsserver
   22     1 01:00 node /home/ada/gemini.test.js
   23     1 01:00 sh -c node gemini.js
+  30     1 01:00 npm exec @google/gemini-cli@latest --yolo
+  31    30 01:00 sh -c 'gemini' --yolo
+  32    31 01:00 node /home/ada/.npm/_npx/0a/node_modules/.bin/gemini --yolo
+  33     1 01:00 npm exec @qwen-code/qwen-code
+  34     1 01:00 bun x gemini-clip
 `);
 const pids = (profile: typeof GEMINI) => processesOf(table, profile).map(({ pid }) => pid);
 
 t.test(
   "a process of a CLI is recognized by its program, script or npm package, and found once",
   async (t) => {
-    t.same(pids(GEMINI), [10, 11, 12, 14]);
+    t.same(pids(GEMINI), [10, 11, 12, 14, 32]);
     t.same(pids(QWEN), [15]);
   },
 );
@@ -36,5 +41,31 @@ t.test("the option terminal.cmd may start the CLI by an interpreter or a shell",
     ["/usr/bin/node", "--max-old-space-size=4096", script, "--yolo"],
     ["bash", "-lc", "gemini"],
   ])
-    t.same(pids({ ...GEMINI, cmd }), [10, 11, 12, 14], cmd.join(" "));
+    t.same(pids({ ...GEMINI, cmd }), [10, 11, 12, 14, 32], cmd.join(" "));
 });
+
+t.test(
+  "a CLI that a package manager runs without installing it is recognized by its npm package",
+  async (t) => {
+    for (const line of [
+      "npx @google/gemini-cli",
+      "npx -y @google/gemini-cli@latest --yolo",
+      "/usr/bin/bunx @google/gemini-cli",
+      "npm exec -- @google/gemini-cli",
+      "pnpm dlx @google/gemini-cli@0.9.0",
+      "yarn dlx -q @google/gemini-cli",
+      "bun x @google/gemini-cli",
+      "npx --package=@google/gemini-cli gemini",
+    ])
+      t.equal(runsProgram(line.split(" "), GEMINI), true, line);
+    for (const line of [
+      "npx @google/gemini-clip",
+      "npx",
+      "npm run gemini",
+      "pnpm gemini-x",
+      "npx @qwen-code/qwen-code",
+    ])
+      t.equal(runsProgram(line.split(" "), GEMINI), false, line);
+    t.same(pids({ ...GEMINI, cmd: ["npx", "-y", "@google/gemini-cli"] }), [30]);
+  },
+);
