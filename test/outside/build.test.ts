@@ -83,6 +83,17 @@ t.test("build.lua reports what is missing and gives advice", async (t) => {
     const error = String(await buildError(nvim, copy));
     t.match(error, /npm cannot reach its registry: check the network/);
   });
+
+  for (const [code, advice] of [
+    ["SELF_SIGNED_CERT_IN_CHAIN", /set NODE_EXTRA_CA_CERTS to that of your proxy, then restart Neovim$/],
+    ["EAI_AGAIN", /npm cannot reach its registry: check the network/],
+  ] as const) {
+    await t.test(`a build that fails with ${code} is refused with advice`, async (t) => {
+      const npm = { script: `echo 'npm error code ${code}' >&2; exit 1` };
+      const { nvim, copy } = await startBeside(t, { node: { link: process.execPath }, npm });
+      t.match(await buildError(nvim, copy), advice);
+    });
+  }
 });
 
 t.test("sources with newer times but the same content are hashed only once", async (t) => {

@@ -64,9 +64,12 @@ end
 --- Returns advice for an error code in the output of npm.
 ---@param output string
 local function npm_hint(output)
-  local code = output:match("npm error code (%u+)") or ""
+  local code = output:match("npm error code ([%u_]+)") or ""
   if vim.list_contains({ "ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT" }, code) then
     return "npm cannot reach its registry: check the network and, behind a proxy, `npm config get proxy`"
+  elseif code:find("SELF_SIGNED", 1, true) or code:find("^UNABLE_TO_") then
+    return "npm does not trust its registry's certificate: set NODE_EXTRA_CA_CERTS to that of your proxy, "
+      .. "then restart Neovim"
   elseif code == "EACCES" or code == "EPERM" then
     return ("make %s and npm's cache writable"):format(root)
   elseif code == "ENOSPC" then
