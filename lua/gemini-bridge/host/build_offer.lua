@@ -23,7 +23,10 @@ local offered ---@type string?
 local function needs_neovim_restart()
   local is_shared = config.get().host == "shared"
   if is_shared then
-    notify("gemini-bridge was updated, but the old version is running. Restart Neovim to load the update.", "warn")
+    notify(
+      "gemini-bridge was updated, but the old version is running. Restart Neovim to load the update.",
+      "warn"
+    )
   end
   return is_shared
 end

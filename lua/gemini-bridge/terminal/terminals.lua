@@ -29,7 +29,7 @@ local last
 ---@type table<string, gemini_bridge.Provided>
 local remains = {}
 
--- Keeps the autocommands of the module that lazy.nvim has unloaded: when Neovim exits, they end the CLIs of that module.
+-- Keeps the autocommands of a module that lazy.nvim has unloaded. When Neovim exits, they end the CLIs of that module.
 local group = vim.api.nvim_create_augroup("gemini-bridge.terminal", { clear = false })
 
 vim.api.nvim_create_autocmd("VimLeavePre", {
