@@ -68,11 +68,15 @@ function checkIdeMode(
   else {
     const obstacle = bridge?.obstacles[name];
     if (obstacle !== undefined)
-      findings.info(`The plugin does not turn on IDE mode in Neovim's terminals, because ${obstacle}`);
+      findings.info(`The plugin cannot turn on IDE mode before the CLI starts, because ${obstacle}`);
     // Names the answer to choose: in some CLIs, "Yes" runs `/ide install`, which does not support Neovim.
+    const advice = `answer ${answer} if the CLI asks whether to connect; in any case, type \`/ide enable\` in the CLI`;
     findings.error(
       "IDE mode is off (default)",
-      `answer ${answer} if the CLI asks whether to connect; in any case, type \`/ide enable\` in the CLI`,
+      // See cli_started in clis-and-editors.ts.
+      bridge && name === "gemini"
+        ? `${advice}. :Gemini does both, unless the option terminal.connect is off`
+        : advice,
     );
   }
 }

@@ -163,9 +163,12 @@ t.test("no settings are written for an ordinary user", async (t) => {
   const { "A CLI started in": report } = await examine(bridge.nvim);
   t.match(
     report,
-    /does not turn on IDE mode in Neovim's terminals, because the CLI uses default settings only from/,
+    /cannot turn on IDE mode before the CLI starts, because the CLI uses default settings only from/,
   );
-  t.match(report, /ERROR IDE mode is off \(default\) -> answer No .* type `\/ide enable`/);
+  t.match(
+    report,
+    /ERROR IDE mode is off \(default\) -> answer No .* type `\/ide enable` in the CLI\. :Gemini does both/,
+  );
 });
 
 t.test("a variable that is already set stays in effect", async (t) => {

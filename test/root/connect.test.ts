@@ -80,7 +80,7 @@ t.test("the variable for default settings is not changed if the user has set it"
       t.match(await obstacle(bridge), `${theirs}, is not a JSON object`);
       t.match(
         (await examine(bridge.nvim))["A CLI started in"],
-        /does not turn on IDE mode in Neovim's terminals, because .*theirs\.json/,
+        /cannot turn on IDE mode before the CLI starts, because .*theirs\.json/,
       );
     },
   );
@@ -115,7 +115,10 @@ t.test("no connection settings are written below a directory that others can wri
   const { "A CLI started in": report } = await examine(bridge.nvim);
   t.match(
     report,
-    /does not turn on IDE mode in Neovim's terminals, because the CLI uses default settings only from/,
+    /cannot turn on IDE mode before the CLI starts, because the CLI uses default settings only from/,
   );
-  t.match(report, /ERROR IDE mode is off \(default\) -> answer No .* type `\/ide enable`/);
+  t.match(
+    report,
+    /ERROR IDE mode is off \(default\) -> answer No .* type `\/ide enable` in the CLI\. :Gemini does both/,
+  );
 });
