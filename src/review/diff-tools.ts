@@ -8,9 +8,16 @@ import type { ClientReviews } from "../base/reviews.ts";
 import { CloseDiffRequest, MAX_PATH_LENGTH, OpenDiffRequest } from "../contract/companion.ts";
 import { disk, fileSystem } from "../system/disk.ts";
 
-export type DiffTools = Pick<ClientReviews, "openDiff" | "closeDiff">;
+export type DiffTools = Pick<ClientReviews, "openDiff" | "closeDiff" | "dismiss">;
 
-export function registerTools(server: McpServer, { openDiff, closeDiff }: DiffTools, log: Log): void {
+export function registerTools(
+  server: McpServer,
+  { openDiff, closeDiff, dismiss }: DiffTools,
+  log: Log,
+): void {
+  /** The last unanswered request for each path. */
+  const latest = new Map<string, AbortSignal>();
+
   async function answer(run: () => Promise<CallToolResult["content"]>): Promise<CallToolResult> {
     try {
       return { content: await run() };
@@ -28,9 +35,18 @@ export function registerTools(server: McpServer, { openDiff, closeDiff }: DiffTo
       description: "Opens a modifiable diff view for a file. The outcome comes as a notification.",
       inputSchema: OpenDiffRequest.shape,
     },
-    (request) =>
+    (request, { signal }) =>
       answer(async () => {
-        await openDiff(request);
+        const { filePath } = request;
+        let isLatest = false;
+        latest.set(filePath, signal);
+        try {
+          await openDiff(request);
+        } finally {
+          isLatest = latest.get(filePath) === signal && latest.delete(filePath);
+        }
+        // The CLI did not wait for the answer, and would ignore a decision on this review.
+        if (isLatest && signal.aborted) await dismiss(filePath, "cancelled");
         return [];
       }),
   );

@@ -5,7 +5,7 @@ import { RunningBridge, startConnected } from "../support/bridge.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
 import { reload } from "../support/plugin.ts";
 import { isAlive } from "../support/processes.ts";
-import { becomes } from "../support/wait.ts";
+import { becomes, waitFor } from "../support/wait.ts";
 
 /** Waits until the messages of the plugin, without the plugin's name, are exactly the given messages. */
 async function says(t: Test, nvim: Nvim, wanted: string[]): Promise<void> {
@@ -182,6 +182,43 @@ t.test("a failed start of the bridge reports the reason", async (t) => {
   await nvim.bridgeIs("stopped");
   await nvim.says("gemini is not a directory; remove it, or set TMPDIR");
   t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_AUTH_TOKEN"), null, "nothing is left half done");
+});
+
+t.test("a proposal is not shown for a request that the CLI has cancelled", async (t) => {
+  const init = "require('gemini-bridge').setup({ log = { level = 'debug' } })";
+  const { bridge, nvim, client } = await startConnected(t, { files: { "a.txt": "" }, args: ["a.txt"], init });
+  const path = nvim.path("a.txt");
+  const log = String(await nvim.lua("return vim.fn.stdpath('state') .. '/gemini-bridge.log'"));
+  /** Sends a request while Neovim answers none. Waits until the host has started the review with this id. */
+  async function propose(id: number, newContent: string) {
+    const controller = new AbortController();
+    const answer = client.mcp.callTool(
+      { name: "openDiff", arguments: { filePath: path, newContent } },
+      undefined,
+      { signal: controller.signal },
+    );
+    await waitFor(() => readFileSync(log, "utf8").includes(`review ${id} is open`), "the review");
+    return {
+      answer,
+      async cancel() {
+        controller.abort();
+        await t.rejects(answer);
+        await client.mcp.ping(); // so that the host has received the notification
+      },
+    };
+  }
+  await nvim.input("g"); // until the next key, Neovim answers no request
+  await (await propose(1, "two\n")).cancel();
+  await nvim.input("<Esc>");
+  await nvim.says("Gemini CLI has cancelled its edit. The review of a.txt was closed.");
+  t.same((await bridge.status()).diffs, []);
+
+  await nvim.input("g");
+  await (await propose(2, "three\n")).cancel();
+  const next = client.openDiff(path, "four\n");
+  await nvim.input("<Esc>");
+  t.same((await next).content, []);
+  t.equal(await client.closeDiff(path), "four\n", "the next request for the file is not affected");
 });
 
 t.test("lazy.nvim can reload the plugin while the bridge runs", async (t) => {

@@ -78,6 +78,7 @@ function registerOurs(log: Log) {
       diffs.set(filePath, newContent);
     },
     closeDiff: async (filePath) => diffs.get(filePath) ?? "",
+    dismiss: async (filePath) => void diffs.delete(filePath),
   };
   return (...[server]: SessionEvents["created"]) => registerTools(server, tools, log);
 }
