@@ -76,8 +76,9 @@ local function fit(text, cells)
     return text
   end
   local before = start_of(text, vim.fn.strdisplaywidth(text) - width_of_end(text, cells))
-  local tail = text:sub(#before + 1):gsub("^…", "") -- a message with several lines has its own "…"
-  return start_of(text, cells - 1 - vim.fn.strdisplaywidth(tail)) .. "…" .. tail
+  local tail = text:sub(#before + 1):gsub("^…", "")
+  local start = start_of(text, cells - 1 - vim.fn.strdisplaywidth(tail)):gsub("…$", "")
+  return start .. "…" .. tail
 end
 
 --- Returns the lines of a text for the message history. Splits lines that are too long for the screen. If 'cmdheight'

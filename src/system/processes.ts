@@ -14,15 +14,13 @@ export function processesOf(
   { cmd, package: name }: { cmd: readonly string[]; package?: string | undefined },
 ): Process[] {
   const program = programName(cmd);
-  const asked = packageIn(cmd);
   const names = ["", ".js", ".mjs", ".cjs"].map((ending) => program + ending);
   const isScript = (word: string) =>
     names.includes(basename(word)) || (name !== undefined && isIn(name, word));
   const runs = (process: Process) => {
     const words = process.command.split(" ");
     const [first = "", ...others] = words;
-    const isProgram = basename(first) === program || scriptsOf(first, others).some(isScript);
-    return asked === undefined ? isProgram : packageIn(words) === asked; // npx calls itself "npm exec"
+    return programName(words) === program || scriptsOf(first, others).some(isScript);
   };
   const found = [...table.values()].filter(runs);
   const isFound = (pid: number) => found.some((process) => process.pid === pid);
@@ -31,30 +29,41 @@ export function processesOf(
 
 /**
  * Returns the name of the program that a command line runs. If an interpreter runs a script, returns the name of the
- * script, because the interpreter also runs other programs.
+ * script, because the interpreter also runs other programs. If a package manager runs a package without installing it,
+ * as `npx @google/gemini-cli` does, returns the name of the package.
  */
 export function programName([first = "", ...others]: readonly string[]): string {
   const script = scriptsOf(first, others).find((word) => !/^-|\s/.test(word));
-  return basename(script ?? first).replace(/\.[cm]?js$/, "");
+  const asked = packageIn(first, others);
+  if (asked !== undefined) return asked;
+  if (script === undefined) return nameOf(first);
+  return packageIn(script, others.slice(others.indexOf(script) + 1)) ?? nameOf(script);
 }
 
-/** Whether a command line runs a program, directly or by its npm package, as `npx @google/gemini-cli` does. */
+/** Whether a command line runs a program, directly or by its npm package. */
 export function runsProgram(
   cmd: readonly string[],
   program: { cmd: readonly string[]; package?: string | undefined },
 ): boolean {
-  const name = programName(program.cmd);
-  const asked = packageIn(cmd);
-  return programName(cmd) === name || (asked !== undefined && [name, program.package].includes(asked));
+  return [programName(program.cmd), program.package].includes(programName(cmd));
 }
 
-/** Returns the npm package, without its version, whose program a package manager runs without installing it. */
-function packageIn([first = "", ...others]: readonly string[]): string | undefined {
-  const manager = basename(first);
-  const words = others.filter((word) => !word.startsWith("-"));
-  const isManager = /^(npm|pnpm|yarn|bun)$/.test(manager) && /^(exec|x|dlx)$/.test(words.shift() ?? "");
-  if (!isManager && !/^(npx|pnpx|bunx)$/.test(manager)) return undefined;
-  return words[0]?.replace(/(?<=.)@.*$/, "");
+function nameOf(file: string): string {
+  return basename(file).replace(/\.[cm]?js$/, "");
+}
+
+/**
+ * Returns the npm package, without its version, that a package manager runs.
+ * @param manager the program or script. npx calls itself "npm exec"
+ * @returns undefined if the program is not a package manager, or runs no package
+ */
+function packageIn(manager: string, args: readonly string[]): string | undefined {
+  const words = args.filter((word) => !word.startsWith("-"));
+  if (/^(npm|pnpm|yarn|bun)$/.test(nameOf(manager))) {
+    if (!/^(exec|x|dlx)$/.test(words.shift() ?? "")) return undefined;
+  } else if (!/^(npx|npx-cli|pnpx|bunx)$/.test(nameOf(manager))) return undefined;
+  // Leaves out values of options, such as the address of a registry.
+  return words.find((word) => /^(@[\w.-]+\/)?[\w.-]+(@|$)/.test(word))?.replace(/(?<=.)@.*$/, "");
 }
 
 /**

@@ -242,9 +242,12 @@ t.test("without room at the right, the review page shows the file below the tree
   await page.is(t, "*page:2");
   await nvim.waitFor(async () => /no room .*E36: Not enough room/.test(await nvim.messages()), "the reason");
   t.notMatch(await nvim.messages(), /stack traceback|autocommand/);
+  t.equal(await nvim.lua("return vim.fn.line('.')"), 2, "the cursor is on the file");
+  const { length } = await nvim.messages();
   await nvim.input("X");
   await page.lists(t);
   t.equal(page.read("a.txt"), "a\n");
+  t.notMatch((await nvim.messages()).slice(length), /no room/, "the reason is told only once");
   await nvim.input("q");
   await nvim.waitFor("vim.fn.tabpagenr('$') == 1", "the page to close");
 });

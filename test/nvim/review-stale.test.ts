@@ -51,6 +51,16 @@ function write(path: string, text: string): void {
   for (const part of text.match(/.{1,20}/gs) ?? []) appendFileSync(path, part);
 }
 
+t.test("the winbar does not name a command that discards unsaved changes of the file", async (t) => {
+  const { nvim, open, isStale } = await start(t);
+  await open();
+  await nvim.input("ggOmine<Esc>");
+  await isStale(true);
+  t.match(await nvim.lua(`return ${WINBAR}`), /stale: the file has changed · :w accepts,/);
+  await nvim.input("u");
+  await isStale(false);
+});
+
 for (const args of [["a.txt"], ["b.txt"]]) {
   const how = args[0] === "a.txt" ? "open" : "not open";
   t.test(`a proposal is stale while its file differs from before on disk, ${how}`, async (t) => {

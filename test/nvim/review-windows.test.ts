@@ -232,15 +232,20 @@ t.test(
   },
 );
 
-for (const [keys, layout] of [
-  ["<C-w>_", "vertical"],
-  ["<C-w>_", "horizontal"],
-  [":set winminheight=0<CR><C-w>_", "auto"],
-  ["<C-w>L<C-w>|", "auto"],
+const TERMINAL = ":belowright new | terminal cat<CR><C-w>_";
+for (const [keys, layout, args] of [
+  ["<C-w>_", "vertical", ["-o", "b.txt", "a.txt"]],
+  ["<C-w>_", "horizontal", ["-o", "b.txt", "a.txt"]],
+  [":set winminheight=0<CR><C-w>_", "auto", ["-o", "b.txt", "a.txt"]],
+  ["<C-w>L<C-w>|", "auto", ["-o", "b.txt", "a.txt"]],
+  [TERMINAL, "vertical", ["a.txt"]],
+  [TERMINAL, "horizontal", ["a.txt"]],
+  [TERMINAL, "inline", ["a.txt"]],
+  [`:set winminheight=0<CR>${TERMINAL}`, "auto", ["a.txt"]],
 ] as const)
   t.test(`a review is visible in the layout ${layout} after ${keys} in another window`, async (t) => {
     const init = `require('gemini-bridge').setup({ diff = { layout = '${layout}' } })`;
-    const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["-o", "b.txt", "a.txt"], init });
+    const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: [...args], init });
     await nvim.input(keys);
     const before = await reviewer.layout();
     await reviewer.open(nvim.path("a.txt"), "one\n2\n");

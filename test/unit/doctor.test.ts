@@ -12,6 +12,7 @@ import { section } from "../../src/doctor/findings.ts";
 import { runningClis } from "../../src/doctor/running-clis.ts";
 import { GEMINI, profilesOf } from "../../src/profiles/profiles.ts";
 import { readSettings } from "../../src/profiles/settings.ts";
+import { isOwnAndAlive } from "../../src/system/processes.ts";
 import { makeDirectory, writeFiles } from "../support/sandbox.ts";
 
 const DEBIAN = "6.1.0-31-amd64";
@@ -24,10 +25,10 @@ function onMachine(machine: Partial<Machine>): string[] {
   );
 }
 
-t.test("the CLIs of other users are not listed", { skip: process.getuid?.() === 0 }, async (t) => {
+t.test("the CLIs of other users are not listed", { skip: isOwnAndAlive(1) }, async (t) => {
   const running = (pid: number) =>
     [pid, { pid, parent: 0, seconds: 1, command: "node /usr/bin/gemini" }] as const;
-  const table = new Map([running(1), running(process.pid)]); // process 1 belongs to root
+  const table = new Map([running(1), running(process.pid)]); // process 1 belongs to another user
   t.same(
     runningClis(table, [GEMINI]).map(({ pid }) => pid),
     [process.pid],

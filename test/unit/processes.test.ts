@@ -22,6 +22,8 @@ const table = parseProcesses(`
   31    30 01:00 sh -c 'gemini' --yolo
   32    31 01:00 node /home/ada/.npm/_npx/0a/node_modules/.bin/gemini --yolo
   33     1 01:00 npm exec @qwen-code/qwen-code
+  35     1 01:00 node /usr/lib/node_modules/pnpm/bin/pnpm.cjs dlx @google/gemini-cli
+  36    35 01:00 node /home/ada/dlx/node_modules/@google/gemini-cli/dist/index.js
   34     1 01:00 bun x gemini-clip
 `);
 const pids = (profile: typeof GEMINI) => processesOf(table, profile).map(({ pid }) => pid);
@@ -29,7 +31,7 @@ const pids = (profile: typeof GEMINI) => processesOf(table, profile).map(({ pid 
 t.test(
   "a process of a CLI is recognized by its program, script or npm package, and found once",
   async (t) => {
-    t.same(pids(GEMINI), [10, 11, 12, 14, 32]);
+    t.same(pids(GEMINI), [10, 11, 12, 14, 32, 36]);
     t.same(pids(QWEN), [15]);
   },
 );
@@ -41,7 +43,7 @@ t.test("the option terminal.cmd may start the CLI by an interpreter or a shell",
     ["/usr/bin/node", "--max-old-space-size=4096", script, "--yolo"],
     ["bash", "-lc", "gemini"],
   ])
-    t.same(pids({ ...GEMINI, cmd }), [10, 11, 12, 14, 32], cmd.join(" "));
+    t.same(pids({ ...GEMINI, cmd }), [10, 11, 12, 14, 32, 36], cmd.join(" "));
 });
 
 t.test(
@@ -54,6 +56,8 @@ t.test(
       "npm exec -- @google/gemini-cli",
       "pnpm dlx @google/gemini-cli@0.9.0",
       "yarn dlx -q @google/gemini-cli",
+      "npx --registry https://npm.example @google/gemini-cli",
+      "node /usr/lib/node_modules/npm/bin/npx-cli.js @google/gemini-cli",
       "bun x @google/gemini-cli",
       "npx --package=@google/gemini-cli gemini",
     ])
@@ -66,6 +70,10 @@ t.test(
       "npx @qwen-code/qwen-code",
     ])
       t.equal(runsProgram(line.split(" "), GEMINI), false, line);
-    t.same(pids({ ...GEMINI, cmd: ["npx", "-y", "@google/gemini-cli"] }), [30]);
+    t.same(pids({ ...GEMINI, cmd: ["npx", "-y", "@google/gemini-cli"] }), [14, 30, 35]);
+    t.equal(
+      runsProgram(["npx", "@qwen-code/qwen-code"], { ...GEMINI, cmd: ["npx", "@google/gemini-cli"] }),
+      false,
+    );
   },
 );

@@ -42,7 +42,8 @@ local function compile(list)
 end
 
 --- Expands the first braces of a pattern: `*.{a,b}` to `*.a` and `*.b`. The Node host does not know braces and would
---- share the files. Leaves out braces after a backslash.
+--- share the files. Braces without a comma get a backslash, because they stand for themselves. Leaves out braces after
+--- a backslash and in `[...]`.
 ---@param pattern string
 ---@return string[] # Only the pattern itself if it has no complete braces. The parts may contain further braces.
 local function expand(pattern)
@@ -51,17 +52,22 @@ local function expand(pattern)
     local char = pattern:sub(index, index)
     if char == "\\" then
       index = index + 1
+    elseif char == "[" then
+      index = pattern:find("]", index + 2, true) or index
     elseif char == "{" then
       depth, first = depth + 1, first or index
       starts[1] = starts[1] or index + 1
     elseif char == "," and depth == 1 then
       starts[#starts + 1] = index + 1
     elseif char == "}" and depth == 1 then
+      local before, after = pattern:sub(1, first - 1), pattern:sub(index + 1)
+      if #starts == 1 then
+        return { before .. "\\{" .. pattern:sub(first + 1, index - 1) .. "\\}" .. after }
+      end
       starts[#starts + 1] = index + 1
       local parts = {}
       for number = 1, #starts - 1 do
-        local part = pattern:sub(starts[number], starts[number + 1] - 2)
-        local expanded = pattern:sub(1, first - 1) .. part .. pattern:sub(index + 1)
+        local expanded = before .. pattern:sub(starts[number], starts[number + 1] - 2) .. after
         -- The host would understand an empty pattern as all folders.
         parts[#parts + 1] = not vim.list_contains({ "", "!" }, expanded) and expanded or nil
       end

@@ -22,7 +22,7 @@ local offered ---@type string?
 ---@return boolean
 local function needs_neovim_restart()
   local is_shared = config.get().host == "shared"
-  if is_shared then
+  if is_shared and status.get().build ~= bundle.built() then
     notify(
       "gemini-bridge was updated, but the old version is running. Restart Neovim to load the update.",
       "warn"

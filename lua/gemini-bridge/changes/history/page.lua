@@ -101,6 +101,7 @@ function M.show(params)
       return entry_view.show(win, shown.current, params)
     end)
     if not buf then
+      shown.current, shown.texts = nil, nil -- the user can select the entry again
       return
     end
     entry_view.set_bar(shown.right, shown.current, params)

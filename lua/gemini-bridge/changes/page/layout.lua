@@ -26,6 +26,7 @@ local NONE = -1
 ---@field tree integer Window of the tree, at the left.
 ---@field right integer Window of the text, at the right. May be invalid.
 ---@field right_buf integer Buffer that the page shows at the right. The user may open another buffer in that window.
+---@field lacks_room? boolean True if there was no room to open the window of the text.
 ---@field is_filling? boolean True while the page changes the buffer of the window `right`.
 ---@field origin { tab: integer, win: integer } Tab page and window that had the focus before the page opened.
 
@@ -116,6 +117,7 @@ function M.fill(layout, show)
   if not vim.api.nvim_win_is_valid(layout.right) then
     local problem
     layout.right, layout.right_buf, problem = open_right(M.tree(layout) --[[@as integer]])
+    layout.lacks_room = problem ~= nil
     if problem then
       local text = "There is no room for the text beside the list (%s). Make the window of the list larger."
       return notify(text:format(scheduler.reason(problem)), "warn")

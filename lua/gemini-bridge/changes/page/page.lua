@@ -102,11 +102,12 @@ function M.current_node(shown)
   return shown.current and shown.by_path[shown.current]
 end
 
---- Shows the current file again after the user has closed the window of the file.
+--- Shows the current file again after the user has closed the window of the file. Does nothing if there was no room for
+--- the window, because the user already has a message.
 ---@param shown gemini_bridge.Page
 function M.ensure_shown(shown)
   local node = M.current_node(shown)
-  if node and not layout.shows_own(shown) then
+  if node and not layout.shows_own(shown) and not shown.lacks_room then
     M.show(shown, node)
   end
 end
@@ -122,6 +123,10 @@ function M.show(shown, node, direction)
     compare.close(shown.right)
   end
   shown.current = file.path
+  local shown_node = reveal(shown, file.path)
+  if shown_node and shown_node.row then
+    vim.api.nvim_win_set_cursor(shown.tree, { shown_node.row, 0 })
+  end
   local buf = layout.fill(shown, function(win)
     return file_view.show(win, file)
   end)
@@ -129,10 +134,6 @@ function M.show(shown, node, direction)
     return
   end
   file_view.mark(buf, file.path, not compare.is_open(shown.right))
-  local shown_node = reveal(shown, file.path)
-  if shown_node and shown_node.row then
-    vim.api.nvim_win_set_cursor(shown.tree, { shown_node.row, 0 })
-  end
   direction = direction or 1
   local hunk = next_hunk.hunk(buf, file, direction == 1 and 0 or math.huge, direction)
   if hunk then

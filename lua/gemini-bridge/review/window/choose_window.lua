@@ -115,24 +115,28 @@ function M.borrow(tab, original)
 end
 
 --- Chooses the window to split if no window of the user can show the original text. Prefers windows that are not
---- compared with others.
+--- minimized, then windows in which the user edits a file, then windows that are not compared with others, then the
+--- largest window.
 ---@param tab integer
 ---@return { win: integer, split: "above"|"left", ordinary: boolean }
 function M.base(tab)
   local windows = M.windows(tab)
-  local ordinary = vim.tbl_filter(is_ordinary, windows)
-  local free = vim.tbl_filter(function(win)
-    return not is_bound(win)
-  end, ordinary)
-  local pool = #free > 0 and free or #ordinary > 0 and ordinary or windows
-  table.sort(pool, function(a, b)
+  local ranks = {}
+  for _, win in ipairs(windows) do
+    ranks[win] = (has_room(win) and 4 or 0) + (is_ordinary(win) and 2 or 0) + (is_bound(win) and 0 or 1)
+  end
+  table.sort(windows, function(a, b)
     local function area(win)
       return vim.api.nvim_win_get_width(win) * vim.api.nvim_win_get_height(win)
     end
+    if ranks[a] ~= ranks[b] then
+      return ranks[a] > ranks[b]
+    end
     return area(a) > area(b)
   end)
-  local tall = vim.api.nvim_win_get_height(pool[1]) >= MIN_LINES
-  return { win = pool[1], split = tall and "above" or "left", ordinary = #ordinary > 0 }
+  local win = windows[1]
+  local tall = vim.api.nvim_win_get_height(win) >= MIN_LINES
+  return { win = win, split = tall and "above" or "left", ordinary = is_ordinary(win) }
 end
 
 --- Returns the position of the proposal window: one half of an existing window.

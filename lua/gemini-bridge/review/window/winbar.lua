@@ -29,24 +29,23 @@ local function hunks(review)
 end
 
 ---@param review gemini_bridge.Review
----@return string? warning
-local function warning_of(review)
+---@return boolean
+local function has_unsaved_changes(review)
   local open = review.buffers.original ---@type integer?
   if review.buffers.copied then
     open = path.buffer(review.filePath)
   end
-  if review.stale then
-    return "stale: the file has changed"
-  elseif open and vim.api.nvim_buf_is_valid(open) and vim.bo[open].modified then
-    return "unsaved changes in the file"
-  end
+  return open ~= nil and vim.api.nvim_buf_is_valid(open) and vim.bo[open].modified
 end
 
 ---@param review gemini_bridge.Review
 ---@return gemini_bridge.BarPart[]
 local function proposal_parts(review)
   local diff, position = config.get().diff, review.position
-  local count, warning, help = hunks(review), warning_of(review), diff.keys.help
+  local count, help = hunks(review), diff.keys.help
+  local is_unsaved = has_unsaved_changes(review)
+  local warning = review.stale and "stale: the file has changed"
+    or is_unsaved and "unsaved changes in the file"
   local parts = { { text = "Proposal for ", rank = 2 }, path.part(review.filePath) }
   ---@param text string|false|nil
   ---@param rank integer
@@ -57,7 +56,7 @@ local function proposal_parts(review)
   add(count and " · " .. count, 4)
   add(warning and " · " .. warning, 7)
   -- With unsaved changes in the file, does not name the command that would discard them.
-  local force = review.stale and "!" or ""
+  local force = review.stale and not is_unsaved and "!" or ""
   add(" · " .. (diff.write_accepts and (":w%s accepts"):format(force) or ":GeminiAccept" .. force), 6)
   add(", :q rejects", 3)
   add(help and (", %s keys"):format(key_list.name(help)), 1)
