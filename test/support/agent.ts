@@ -91,14 +91,16 @@ export async function startOver(nvim: Nvim, terminal = ""): Promise<void> {
  */
 export async function shows(nvim: Nvim, pattern: RegExp, name = "gemini"): Promise<string> {
   const read = async () => {
-    const text = String(
+    const lines = z.array(z.string()).parse(
       await nvim.lua(
         `local terminal = require('gemini-bridge.terminal.terminals').get(...)
-         return table.concat(vim.api.nvim_buf_get_lines(terminal.buf, 0, -1, false), '')`,
+         return vim.api.nvim_buf_get_lines(terminal.buf, 0, -1, false)`,
         name,
       ),
     );
-    return pattern.test(text) ? text : "";
+    const text = lines.join("");
+    if (!pattern.test(text)) throw new Error(`the terminal shows ${JSON.stringify(lines)}`);
+    return text;
   };
   return waitFor(read, `${pattern} in the terminal ${name}`, 10_000);
 }
