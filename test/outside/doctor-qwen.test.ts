@@ -44,7 +44,7 @@ t.test("the doctor names the CLI whose settings keep the plugin from turning on 
   const init = "vim.env.QWEN_CODE_SYSTEM_DEFAULTS_PATH = vim.env.HOME .. '/system.json'";
   const { nvim } = await start(t, {}, files, init);
   const sections = await examine(nvim);
-  const because = "does not turn on IDE mode in Neovim's terminals, because the CLI";
+  const because = "cannot turn on IDE mode before the CLI starts, because the CLI";
   const ofQwen = `${because}'s file with system-wide default settings, ${nvim.dirs.home}/system.json, is not a JSON`;
   t.match(sections["Qwen Code started by"], ofQwen);
   t.notMatch(sections["A CLI started in"], "system.json");
