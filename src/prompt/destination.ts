@@ -56,12 +56,11 @@ export interface DestinationsOptions {
 
 export function createDestinations(options: DestinationsOptions): Destinations {
   const { bridge, buffers, clis, packageOf, isReviewing, signal } = options;
+  const served = clis.map((cli) => ({ ...cli, package: packageOf(cli.name) }));
   /** The terminals of `:Gemini` by name, including closed terminals. */
   const terminals = new Map<string, EventPayload<"terminals">["terminals"][number] & { isOpen: boolean }>();
   /** CLIs by buffer or tmux pane. Kept after a prompt, because each `Cli` stores what is known about its screen. */
   const known = new Map<string | number, { cli: Cli; cliPid: number | undefined }>();
-
-  const served = () => clis.map((cli) => ({ ...cli, package: packageOf(cli.name) }));
 
   function cliIn({ buf, pane, cmd = [], cwd, cliPid }: Place, name?: string): Cli | undefined {
     const key = buf ?? pane;
@@ -69,7 +68,7 @@ export function createDestinations(options: DestinationsOptions): Destinations {
     const earlier = known.get(key);
     // The user may have ended the CLI and started another one, perhaps in another directory.
     if (earlier && earlier.cliPid === cliPid) return earlier.cli;
-    const like = served().find((each) => runsProgram(cmd, each))?.like;
+    const like = served.find((each) => runsProgram(cmd, each))?.like;
     const terminal =
       typeof key === "number"
         ? () => buffers.terminal(key, name ?? `the CLI in buffer ${key}`, cwd)
@@ -85,7 +84,7 @@ export function createDestinations(options: DestinationsOptions): Destinations {
     const own = name === undefined ? undefined : terminals.get(name);
     const usual = { cmd: places.cmd };
     const panes = [...terminals.values()].flatMap(({ pane, isOpen }) => (pane && isOpen ? [pane] : []));
-    const place = await findOutside(own ? [own] : [usual, ...served()], places, panes);
+    const place = await findOutside(own ? [own] : [usual, ...served], places, panes);
     return place && cliIn(place, name);
   }
 
