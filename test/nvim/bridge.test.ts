@@ -189,7 +189,10 @@ t.test("a proposal is not shown for a request that the CLI has cancelled", async
   const { bridge, nvim, client } = await startConnected(t, { files: { "a.txt": "" }, args: ["a.txt"], init });
   const path = nvim.path("a.txt");
   const log = String(await nvim.lua("return vim.fn.stdpath('state') .. '/gemini-bridge.log'"));
-  /** Sends a request while Neovim answers none. Waits until the host has started the review with this id. */
+  /**
+   * Sends a request while Neovim answers none. Waits until the host has started the review with this id.
+   * @returns a function that cancels the request
+   */
   async function propose(id: number, newContent: string) {
     const controller = new AbortController();
     const answer = client.mcp.callTool(
@@ -198,23 +201,22 @@ t.test("a proposal is not shown for a request that the CLI has cancelled", async
       { signal: controller.signal },
     );
     await waitFor(() => readFileSync(log, "utf8").includes(`review ${id} is open`), "the review");
-    return {
-      answer,
-      async cancel() {
-        controller.abort();
-        await t.rejects(answer);
-        await client.mcp.ping(); // so that the host has received the notification
-      },
+    return async () => {
+      controller.abort();
+      await t.rejects(answer);
+      await client.mcp.ping(); // so that the host has received the notification
     };
   }
   await nvim.input("g"); // until the next key, Neovim answers no request
-  await (await propose(1, "two\n")).cancel();
+  let cancel = await propose(1, "two\n");
+  await cancel();
   await nvim.input("<Esc>");
   await nvim.says("Gemini CLI has cancelled its edit. The review of a.txt was closed.");
   t.same((await bridge.status()).diffs, []);
 
   await nvim.input("g");
-  await (await propose(2, "three\n")).cancel();
+  cancel = await propose(2, "three\n");
+  await cancel();
   const next = client.openDiff(path, "four\n");
   await nvim.input("<Esc>");
   t.same((await next).content, []);
