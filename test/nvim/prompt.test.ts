@@ -59,7 +59,7 @@ t.test("the draft of a prompt is kept until the prompt is sent", async (t) => {
     await nvim.input("S");
     t.match(
       await nvim.messages(),
-      /The prompt was not sent, because a mapping wrote the buffer: type :w to send it/,
+      /The prompt was not sent, because a mapping or command wrote the buffer: type :w to send it/,
     );
     await nvim.input(":1write!<CR>");
     t.match(await nvim.messages(), /Only the whole prompt can be sent/);

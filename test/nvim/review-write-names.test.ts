@@ -47,12 +47,12 @@ const REFUSED: [keys: string, says: RegExp, map?: string][] = [
   [":file other.txt<CR>", /The name of this buffer cannot be changed: :w accepts the proposal/],
   [
     "<C-s>",
-    /was not accepted, because a mapping wrote the buffer/,
+    /was not accepted, because a mapping or command wrote the buffer/,
     `vim.keymap.set('n', '<C-s>', function() vim.cmd('silent! write') end)`,
   ],
   [
     "<C-s>",
-    /was not accepted, because a mapping wrote the buffer/,
+    /was not accepted, because a mapping or command wrote the buffer/,
     `vim.keymap.set('n', '<C-s>', '<Cmd>lua vim.cmd.write()<CR>')`,
   ],
   [":wall<CR>", /./],

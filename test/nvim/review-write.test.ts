@@ -59,7 +59,7 @@ t.test(
     t.same(await reviewer.outcomes(), []);
     t.match(
       await reviewer.nvim.messages(),
-      /The proposal was not accepted, because a mapping wrote the buffer: type :w to accept it\./,
+      /The proposal was not accepted, because a mapping or command wrote the buffer: type :w to accept it\./,
     );
     await reviewer.nvim.input(":w<CR>");
     t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content } });

@@ -70,6 +70,13 @@ function M.is_direct()
   return not vim.fn.expand("<stack>"):find("..", 1, true)
 end
 
+--- Returns true if an autocommand has caused the event of the running autocommand, as auto-save plugins do.
+---@return boolean
+function M.is_in_autocommand()
+  local _, running = vim.fn.expand("<stack>"):gsub(" Autocommands for ", "")
+  return running > 1
+end
+
 --- Returns true if the user is closing a window of the current tab page by a key or command. Functions, scripts and
 --- autocommands do not count. Lua code counts as a mapping of the user if the window had the focus and no buffer was
 --- unloaded before. Must be called directly in the callback of |WinClosed|, because the function inspects the call

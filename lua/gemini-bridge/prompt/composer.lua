@@ -14,7 +14,7 @@ local HEIGHT_LINES = 10
 ---@type gemini_bridge.WriteMessages
 local MESSAGES = {
   renamed = "The name of this buffer cannot be changed: :w sends the prompt, :w {file} writes a copy.",
-  mapped = "The prompt was not sent, because a mapping wrote the buffer: type :w to send it.",
+  indirect = "The prompt was not sent, because a mapping or command wrote the buffer: type :w to send it.",
   range = "Only the whole prompt can be sent: use :w without a range.",
 }
 

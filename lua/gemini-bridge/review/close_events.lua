@@ -24,7 +24,8 @@ local function is_quitting()
   return vim.v.exiting ~= vim.NIL
 end
 
---- Keeps a review pending, but without windows, after a script or plugin has closed the proposal.
+--- Keeps a review pending, but without windows, after a script or plugin has closed the proposal, or after another
+--- buffer has replaced it.
 ---@param review gemini_bridge.Review
 local function stay_pending(review)
   scheduler.next(function()
@@ -98,9 +99,8 @@ end
 local function park_on_hide(review, on)
   on("BufHidden", function()
     scheduler.next(function()
-      if records.is_pending(review) and review.view and #vim.fn.win_findbuf(review.buffers.proposal) == 0 then
-        screen.park(review)
-        screen.show_waiting()
+      if #vim.fn.win_findbuf(review.buffers.proposal) == 0 then
+        stay_pending(review)
       end
     end)
   end)

@@ -65,14 +65,14 @@ end
 --- prompt buffer, it does not send the prompt.
 ---@class gemini_bridge.WriteMessages
 ---@field renamed string Shown after `:file` and `:saveas`.
----@field mapped string Shown if the user writes by a key mapping that the plugin does not recognize.
+---@field indirect string Shown if the user writes by a mapping or command that the plugin does not recognize as `:w`.
 ---@field range string Shown after `:w` with a range.
 
 --- Messages that say why a command has not accepted the proposal.
 ---@type gemini_bridge.WriteMessages
 local PROPOSAL = {
   renamed = "The name of this buffer cannot be changed: :w accepts the proposal, :w {file} writes a copy.",
-  mapped = "The proposal was not accepted, because a mapping wrote the buffer: type :w to accept it.",
+  indirect = "The proposal was not accepted, because a mapping or command wrote the buffer: type :w to accept it.",
   range = "Only the whole proposal can be accepted: use :w without a range.",
 }
 
@@ -127,12 +127,22 @@ function M.watch(buf, group, accept, messages)
     end)
   end
 
-  --- True for one tick after the user has typed a mapping that may write this buffer or all buffers.
-  local by_mapping = false
-  local function note_mapping()
-    by_mapping = true
+  --- True for one tick after the user has typed a command, or a mapping that may write this buffer or all buffers.
+  local is_acting = false
+  local function note_action()
+    is_acting = true
     scheduler.next(function()
-      by_mapping = false
+      is_acting = false
+    end)
+  end
+
+  --- Says that a write had no effect. Says nothing if the same command has hidden the buffer, for example after a save
+  --- question: `:w` would then write another buffer.
+  local function explain()
+    scheduler.next(function()
+      if vim.api.nvim_get_current_buf() == buf then
+        notify(messages.indirect)
+      end
     end)
   end
 
@@ -151,7 +161,7 @@ function M.watch(buf, group, accept, messages)
       expect(find_write(command_line.mapped_commands(last.typed, last.mode)))
     end
     if key == LUA or key == command and not typed_write then
-      note_mapping()
+      note_action()
     end
   end)
 
@@ -161,6 +171,7 @@ function M.watch(buf, group, accept, messages)
 
   on("CmdlineLeave", function()
     if not vim.v.event.abort and vim.v.event.cmdtype == ":" then
+      note_action()
       expect(find_write(command_line.commands(vim.fn.getcmdline())))
     end
   end)
@@ -186,8 +197,8 @@ function M.watch(buf, group, accept, messages)
       if accept(this.bang) then
         vim.bo[buf].modified = false
       end
-    elseif by_mapping then
-      notify(messages.mapped)
+    elseif is_acting and not user_action.is_in_autocommand() then
+      explain()
     end
   end)
 

@@ -1,0 +1,74 @@
+/** Tests reviews beside other plugins. Mimics each plugin by the lines that matter. All tests share one Neovim. */
+import t, { type Test } from "tap";
+import { startReviewer } from "../support/review.ts";
+
+const FILES = { "a.txt": "one\n", "b.txt": "b\n", "c.txt": "c\n" };
+
+/** Plugins and mappings that delete or hide a buffer. */
+const PLUGINS = `
+local function bufdelete(choice)
+  local buf = vim.api.nvim_get_current_buf()
+  if vim.bo[buf].modified and choice == 1 then vim.cmd.write() end
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    vim.api.nvim_win_call(win, function() vim.api.nvim_win_set_buf(win, vim.fn.bufadd('b.txt')) end)
+  end
+  pcall(vim.cmd, 'bdelete! ' .. buf)
+end
+vim.keymap.set('n', '<F5>', bufdelete, { desc = 'as Snacks.bufdelete and mini.bufremove' })
+vim.keymap.set('n', '<F6>', function() bufdelete(1) end, { desc = 'the same after the answer "Yes"' })
+vim.cmd("function! Save()\\n write\\n endfunction")
+vim.api.nvim_create_user_command('W', function() vim.cmd.write() end, {})
+vim.keymap.set('n', '<F7>', '<Cmd>lua vim.cmd.write()<CR>')
+vim.api.nvim_create_autocmd({ 'BufLeave', 'TextChanged' }, { nested = true, command = 'silent! update' }) -- auto-save
+`;
+
+const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["b.txt", "c.txt"], init: PLUGINS });
+
+/** Opens a review of a.txt, and moves the focus to the proposal. Afterwards closes the review and all other windows. */
+async function propose(t: Test, content = "two\n", file = "a.txt"): Promise<number> {
+  await nvim.command("messages clear");
+  const id = await reviewer.open(nvim.path(file), content);
+  t.teardown(async () => {
+    await reviewer.close(id).catch(() => {});
+    await nvim.command("silent! tabonly! | silent! only! | edit! b.txt");
+    reviewer.received.length = 0;
+  });
+  await reviewer.review();
+  return id;
+}
+
+/** Returns the messages with spaces in place of line breaks. */
+const said = async () => (await nvim.messages()).replaceAll("\n", " ");
+
+for (const keys of ["<F5>", "<F6>", ":bufdo silent! edit<CR>", ":edit c.txt<CR>", ":bnext<CR>"])
+  t.test(
+    `a proposal that ${keys} has replaced in its window stays pending, and a message says how to show it`,
+    async (t) => {
+      const id = await propose(t);
+      await nvim.input("Aedited<Esc>");
+      await nvim.input(keys);
+      await nvim.waitFor(async () => /:GeminiReview shows it again/.test(await said()), "the message");
+      t.notMatch(await said(), /type :w/);
+      t.same(await reviewer.outcomes(), []);
+      await reviewer.review();
+      t.same(await nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)"), ["twoedited"]);
+      await nvim.input(":w<CR>");
+      t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: "twoedited\n" } });
+    },
+  );
+
+for (const keys of [":W<CR>", ":call Save()<CR>", ':exe "w"<CR>', ":wall<CR>", "<F7>"])
+  t.test(`${keys} in a proposal decides nothing, and a message says what to type`, async (t) => {
+    const id = await propose(t);
+    await nvim.input("Aedited<Esc>");
+    await nvim.input(":echo 1<CR><C-w>p<C-w>p");
+    t.notMatch(await said(), /not accepted/, "auto-save is quiet");
+    await nvim.input(keys);
+    await nvim.waitFor(
+      async () => /not accepted, .*: type :w to accept it/.test(await said()),
+      "the message",
+    );
+    t.same(await reviewer.outcomes(), []);
+    await nvim.input(":w<CR>");
+    t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: "twoedited\n" } });
+  });
