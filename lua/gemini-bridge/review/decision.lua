@@ -1,6 +1,7 @@
 --- Ends reviews. Sends the decision to the Node host at once, and closes the windows as soon as Neovim allows changes.
 local channel = require("gemini-bridge.bridge.channel")
 local config = require("gemini-bridge.config")
+local lost_characters = require("gemini-bridge.review.lost_characters")
 local saved_texts = require("gemini-bridge.review.saved_texts")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
@@ -142,6 +143,8 @@ local function obstacle(review)
     return ("%s has unsaved changes: save them first, or discard them with :GeminiAccept!"):format(name)
   elseif staleness.has_changed(review) then
     return staleness.warning(review)
+  elseif lost_characters.found(review) then
+    return lost_characters.warning(review)
   elseif review.is_replaced then
     review.is_replaced = false -- the user may accept the next time
     return ("The CLI has replaced the proposal for %s: check the new text, then accept again."):format(name)
@@ -151,7 +154,7 @@ end
 --- Accepts the current text of the proposal.
 ---@param review gemini_bridge.Review
 ---@param close_when "now"|"next" "next" if a running command still uses the buffer.
----@param force? boolean Accepts a stale proposal, too, and discards unsaved changes of the file.
+---@param force? boolean Accepts in spite of an |obstacle()|, and discards unsaved changes of the file.
 ---@return boolean accepted
 function M.accept(review, close_when, force)
   local content = records.content(review)

@@ -2,6 +2,7 @@
 local diff_hunks = require("gemini-bridge.review.diff_hunks")
 local drafts = require("gemini-bridge.review.drafts")
 local inline = require("gemini-bridge.review.inline")
+local lost_characters = require("gemini-bridge.review.lost_characters")
 local proposal = require("gemini-bridge.review.proposal")
 local records = require("gemini-bridge.review.records")
 local scheduler = require("gemini-bridge.editor.scheduler")
@@ -25,6 +26,7 @@ function M.update(review)
   diff_hunks.update_kept(buffers.proposal, review.hunks)
   diff_hunks.follow_newline(review)
   inline.update(review)
+  review.has_lost_characters = lost_characters.found(review)
   winbar.update(review)
 end
 

@@ -26,6 +26,7 @@ local M = {}
 ---@field position? { number: integer, count: integer } Shown as "2 of 5". nil if only one review is pending.
 ---@field was_announced? boolean True after GeminiDiffOpened was fired.
 ---@field stale boolean True if the file or its buffer has changed after the proposal was made.
+---@field has_lost_characters? boolean See |lost_characters.found()|. For the winbar.
 ---@field version? string Version of the file when the review opened, see |path.version()|.
 ---@field baseline? gemini_bridge.Baseline Content of the user's buffer of the file when the review opened.
 ---@field is_replaced? boolean True if the CLI has replaced a text that the user had seen or edited.

@@ -46,6 +46,7 @@ local function proposal_parts(review)
   local is_unsaved = has_unsaved_changes(review)
   local warning = review.stale and "stale: the file has changed"
     or is_unsaved and "unsaved changes in the file"
+    or review.has_lost_characters and "characters lost (U+FFFD)"
   local parts = { { text = "Proposal for ", rank = 2 }, path.part(review.filePath) }
   ---@param text string|false|nil
   ---@param rank integer
@@ -56,7 +57,7 @@ local function proposal_parts(review)
   add(count and " · " .. count, 4)
   add(warning and " · " .. warning, 7)
   -- With unsaved changes in the file, does not name the command that would discard them.
-  local force = review.stale and not is_unsaved and "!" or ""
+  local force = warning and not is_unsaved and "!" or ""
   add(" · " .. (diff.write_accepts and (":w%s accepts"):format(force) or ":GeminiAccept" .. force), 6)
   add(", :q rejects", 3)
   add(help and (", %s keys"):format(key_list.name(help)), 1)

@@ -1,8 +1,17 @@
-/** Tests reviews beside other plugins. Mimics each plugin by the lines that matter. All tests share one Neovim. */
+/**
+ * Tests reviews in the Neovims that people have: other plugins, mappings, encodings and tab pages. Mimics each plugin by
+ * the lines that matter. All tests share one Neovim.
+ */
 import t, { type Test } from "tap";
 import { startReviewer } from "../support/review.ts";
 
-const FILES = { "a.txt": "one\n", "b.txt": "b\n", "c.txt": "c\n" };
+const FILES = {
+  "a.txt": "one\n",
+  "b.txt": "b\n",
+  "c.txt": "c\n",
+  "latin1.txt": Buffer.from("caf\xe9\none\n", "latin1"),
+  "marked.txt": "a \ufffd\none\n",
+};
 
 /** Plugins and mappings that delete or hide a buffer. */
 const PLUGINS = `
@@ -72,3 +81,36 @@ for (const keys of [":W<CR>", ":call Save()<CR>", ':exe "w"<CR>', ":wall<CR>", "
     await nvim.input(":w<CR>");
     t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: "twoedited\n" } });
   });
+
+/** Winbar of the proposal. */
+const WINBAR = `(function()
+  for _, win in ipairs(vim.api.nvim_list_wins()) do
+    if vim.b[vim.api.nvim_win_get_buf(win)].gemini_diff then return vim.wo[win].winbar end
+  end
+  return ''
+end)()`;
+
+t.test(
+  "a proposal that has lost characters of its file is accepted only after a correction or with !",
+  async (t) => {
+    for (const [keys, content] of [
+      [":w!<CR>", "caf\ufffd\ntwo\n"],
+      ["gg0f\ufffdr\u00e9:w<CR>", "caf\u00e9\ntwo\n"],
+    ] as const) {
+      const id = await propose(t, "caf\ufffd\ntwo\n", "latin1.txt");
+      await nvim.waitFor(`${WINBAR}:find('characters lost (U+FFFD) · :w! accepts', 1, true)`, "the warning");
+      await nvim.input(":w<CR>");
+      t.same(await reviewer.outcomes(), []);
+      t.match(await said(), /Gemini CLI could not read all characters of latin1\.txt/);
+      await nvim.input(keys);
+      t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content } });
+    }
+  },
+);
+
+t.test("a character U+FFFD of the file itself is no lost character", async (t) => {
+  const id = await propose(t, "a \ufffd\ntwo\n", "marked.txt");
+  await nvim.waitFor(`${WINBAR}:find('1 hunk · :w accepts', 1, true)`, "the winbar");
+  await nvim.input(":w<CR>");
+  t.match(await reviewer.outcome(), { name: "diff_accepted", payload: { id } });
+});
