@@ -4,8 +4,8 @@ import { isDeepStrictEqual } from "node:util";
 import { type IdeContext, MAX_OPEN_FILES } from "../contract/companion.ts";
 import type { Shared, Snapshot } from "../contract/neovim.ts";
 import type { SelectedRange } from "../contract/snapshot.ts";
+import { IGNORE_FILES } from "../profiles/profiles.ts";
 import { createFiles, type FilesOptions, type SharingSnapshot } from "../sharing/files.ts";
-import { IGNORE_FILE } from "../sharing/geminiignore.ts";
 import { createFileWatch } from "../system/file-watch.ts";
 import { type Active, type OpenBuffer, openFiles } from "./files-within-limits.ts";
 
@@ -70,7 +70,8 @@ export function createContext({ changed = () => {}, report }: ContextOptions = {
       if (verdictOf(buffer.path) === "shared") chosen.push(buffer);
       if (watched.length < MAX_WATCHED_FILES) watched.push(buffer.path);
     }
-    const rules = watched.map((path) => join(dirname(path), IGNORE_FILE));
+    const folders = [...new Set(watched.map((path) => dirname(path)))];
+    const rules = folders.flatMap((folder) => IGNORE_FILES.map((name) => join(folder, name)));
     watch.set([...watched, ...rules, ...files.ignoreFiles()]);
     return chosen;
   }

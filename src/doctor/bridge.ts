@@ -4,7 +4,7 @@ import { CLI_NAME } from "../contract/companion.ts";
 import { type AnnouncedEditor, announcedEditors } from "../profiles/announced-editors.ts";
 import { isActive } from "../profiles/discovery-paths.ts";
 import type { Profile } from "../profiles/profiles.ts";
-import { findIgnoreProblems } from "../sharing/geminiignore.ts";
+import { findIgnoreProblems } from "../sharing/ignore-files.ts";
 import { platform } from "../system/platform.ts";
 import { isAlive } from "../system/processes.ts";
 import type { ProcessTable } from "../system/system.ts";

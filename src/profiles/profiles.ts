@@ -65,6 +65,8 @@ const Profile = z.object({
   /** Last parts of the names of variables that would lead the CLI to another editor. */
   blank: z.array(z.string()).default([]),
   settings: Settings,
+  /** Names of the CLI's ignore files. The CLI does not read the files that they exclude. */
+  ignoreFiles: z.array(z.string()).default([]),
   /** Approval mode of the CLI by default. Diffs open only in the mode "default". */
   approval: z.enum(["default", "auto"]),
   /**
@@ -117,6 +119,14 @@ function profileOf(name: CliKind): Profile {
 }
 
 export const GEMINI = profileOf("gemini");
+
+/**
+ * Names of the ignore files of all known CLIs. They contain patterns, as a `.gitignore` does. Matching files in the
+ * folder of an ignore file and below are not shared with any CLI.
+ */
+export const IGNORE_FILES: readonly string[] = [
+  ...new Set([...known.values()].flatMap(({ ignoreFiles }) => ignoreFiles)),
+];
 
 const SOCKET_TOKEN = "/socket";
 

@@ -2,7 +2,7 @@
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { disk, fileSystem, type Question, realExisting } from "../system/disk.ts";
-import { createIgnoreFiles, createJudge, createRules, type IgnoreProblem } from "./geminiignore.ts";
+import { createIgnoreFiles, createJudge, createRules, type IgnoreProblem } from "./ignore-files.ts";
 
 /** Time for which the verdict on a file on a network drive is cached (ms). */
 const CACHE_TIME_MS = 2_000;

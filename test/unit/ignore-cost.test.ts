@@ -1,6 +1,6 @@
 /** Tests ignore files with patterns that are slow on purpose. */
 import t from "tap";
-import { createLimitedRules, findCostlyPattern, isExcluded } from "../../src/sharing/geminiignore.ts";
+import { createLimitedRules, findCostlyPattern, isExcluded } from "../../src/sharing/ignore-files.ts";
 import { runApart } from "../support/apart.ts";
 import { makeDirectory } from "../support/sandbox.ts";
 
@@ -55,7 +55,7 @@ t.test("without file descriptors for the timer, everything is excluded and nothi
     console.log(JSON.stringify([before, meanwhile, isExcluded("/c")]));`;
   const by = ["sh", "-c", 'ulimit -n 64; exec "$@"', "sh"];
   t.equal(
-    await runApart(makeDirectory(t), "src/sharing/geminiignore.ts", script, { by }),
+    await runApart(makeDirectory(t), "src/sharing/ignore-files.ts", script, { by }),
     "[true,[true,true],false]\n",
   );
 });

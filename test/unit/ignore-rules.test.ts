@@ -4,7 +4,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import t, { type Test } from "tap";
-import { createRules, isExcluded, type Level } from "../../src/sharing/geminiignore.ts";
+import { createRules, isExcluded, type Level } from "../../src/sharing/ignore-files.ts";
 import { fuzz } from "../support/fuzz.ts";
 import { makeDirectory, withEnv } from "../support/sandbox.ts";
 

@@ -6,15 +6,10 @@ import { closeSync, openSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Script } from "node:vm";
 import ignore from "ignore";
+import { IGNORE_FILES } from "../profiles/profiles.ts";
 import { disk, fileSystem, type Question } from "../system/disk.ts";
 import { NoAnswer } from "../system/network-queue.ts";
 import { MAX_SMALL } from "../system/small-file.ts";
-
-/**
- * Name of an ignore file. It contains patterns, as a `.gitignore` does. Matching files in its folder and below are not
- * shared.
- */
-export const IGNORE_FILE = ".geminiignore";
 
 /** An ignore file that cannot be used. Everything below its folder is excluded. */
 export interface IgnoreProblem {
@@ -53,10 +48,27 @@ interface IgnoreFiles {
 }
 
 /**
- * Creates a reader of ignore files.
+ * Creates a reader of the ignore files of all CLIs. A file is excluded if the ignore files of one CLI exclude it: an
+ * exception in the ignore file of another CLI does not count.
  * @param report called once for each ignore file that cannot be used
  */
 export function createIgnoreFiles(report: (problem: IgnoreProblem) => void = () => {}): IgnoreFiles {
+  const readers = IGNORE_FILES.map((name) => createReader(name, report));
+  return {
+    takeSnapshot() {
+      const snapshots = readers.map((reader) => reader.takeSnapshot());
+      return function* (path) {
+        for (const isExcluded of snapshots) if (yield* isExcluded(path)) return true;
+        return false;
+      };
+    },
+    found: () => readers.flatMap((reader) => reader.found()),
+    problems: () => readers.flatMap((reader) => reader.problems()),
+  };
+}
+
+/** Creates a reader of the ignore files with one name. */
+function createReader(name: string, report: (problem: IgnoreProblem) => void): IgnoreFiles {
   /** Known ignore files, by folder. */
   const known = new Map<string, IgnoreFile>();
 
@@ -74,7 +86,7 @@ export function createIgnoreFiles(report: (problem: IgnoreProblem) => void = () 
    */
   function* enter(folder: string, above: IgnoreFile | undefined): Question<IgnoreFile | undefined> {
     if (above && !above.levels) return above;
-    const file = join(folder, IGNORE_FILE);
+    const file = join(folder, name);
     const link = yield* fileSystem.lstat(file);
     if (link.error === "ENOENT" || link.error === "ENOTDIR") {
       known.delete(folder);
@@ -157,7 +169,7 @@ export async function findIgnoreProblems(folders: readonly string[]): Promise<Ig
   const silent: IgnoreProblem[] = [];
   for (const folder of folders) {
     try {
-      await disk.moment().ask(() => isIgnored(join(folder, IGNORE_FILE)));
+      await disk.moment().ask(() => isIgnored(join(folder, "any file")));
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error;
       silent.push({ file: folder, reason: `is on a network drive: ${error.message}` });
