@@ -16,7 +16,7 @@ function row(profile: Profile): string[] {
   const hook = "/hook.sh";
   // Everything that the plugin gives to the CLI at the CLI's start: default settings, arguments and variables.
   const given = JSON.stringify([
-    profile.defaults ? defaultSettings(profile, hook, false) : [],
+    profile.defaults ? defaultSettings(profile, hook) : [],
     launchArguments(profile, hook),
     Object.values(launchVariables(profile)),
   ]).replaceAll("\\", "");

@@ -185,7 +185,7 @@ export function createServices(options: ServicesOptions): Services {
     .on("ended", clientStatus.report)
     .on("ended", used);
 
-  let gate = boot.gate;
+  let { gate, paused } = boot;
   const { propose } = reviews;
   const following = {
     listener: changes.listener,
@@ -207,7 +207,7 @@ export function createServices(options: ServicesOptions): Services {
   const hooks = createHooksRoute({
     listeners: [handle, activity.listener, changes.listener],
     tells({ agent }) {
-      const text = boot.tellAgent ? changes.undone(agent) : undefined;
+      const text = boot.tellAgent && !paused ? changes.undone(agent) : undefined;
       if (text !== undefined) report({ told: { cli: agent.cli, text, at: Date.now() } });
       return text;
     },
@@ -239,6 +239,9 @@ export function createServices(options: ServicesOptions): Services {
       terminal_ready: ({ terminal }) => activity.ready(terminal),
       gate: (setting) => {
         gate = setting;
+      },
+      sharing: (setting) => {
+        paused = setting.paused;
       },
     },
     async restore() {

@@ -277,10 +277,6 @@ function M.share(args)
   local is_toggle = args.args == ""
   local on = args.args == "on" or is_toggle and require("gemini-bridge.context.consent").is_paused()
   require("gemini-bridge.context.snapshot_debounce").share(on)
-  notify(
-    on and "Sharing is on: CLIs and models get data from Neovim again."
-      or "Sharing is paused: CLIs and models get no data from Neovim until you run :GeminiShare on."
-  )
 end
 
 function M.complete_share()

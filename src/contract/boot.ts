@@ -33,6 +33,8 @@ export const Boot = z.object({
   instance: z.string().regex(/^[\w-]+$/),
   /** Files that match these patterns are not shared. The syntax is that of a `.gitignore`. */
   exclude: list(z.string()),
+  /** Whether nothing may be shared: the user has paused sharing, or has not allowed it yet. */
+  paused: z.boolean(),
   /** Absolute path of the script that CLIs run as a hook. */
   hookScript: z.string(),
   gate: Gate,
@@ -58,7 +60,6 @@ export const Boot = z.object({
   /** The options `tools.*`. If `offered` is absent, the model gets all tools. */
   tools: z.object({
     offered: list(z.string()).optional(),
-    trust: z.boolean(),
     /**
      * Limits of an answer: number of entries in a list, length of a text (UTF-16 units), and waiting time for language
      * servers (milliseconds).

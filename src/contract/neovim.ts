@@ -32,6 +32,8 @@ export const events = {
   /** The user switched to this editor from another program. */
   focused: z.unknown(),
   context: Snapshot,
+  /** The user has paused or allowed sharing. */
+  sharing: z.object({ paused: z.boolean() }),
   /**
    * The user has accepted a text: the unedited text with this `textId`, or the edited text in `content`. `version`
    * identifies the content of the file on disk, see src/system/file-version.ts. Lua has read text and version in the

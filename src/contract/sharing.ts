@@ -4,7 +4,7 @@ import { list } from "./list.ts";
 
 /** The user's settings for sharing. */
 export const Sharing = z.object({
-  /** Whether the user has paused sharing. */
+  /** Whether nothing may be shared: the user has paused sharing, or has not allowed it yet. */
   paused: z.boolean(),
   /** Files that match these patterns are not shared. The syntax is that of a `.gitignore`. */
   exclude: list(z.string()),

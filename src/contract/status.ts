@@ -34,7 +34,7 @@ export type ClientInfo = z.infer<typeof ClientInfo>;
 
 /** The context that connected CLIs have now. */
 export const Shared = z.object({
-  paused: z.boolean().describe("Whether the user has paused sharing."),
+  paused: z.boolean().describe("Whether the user has paused sharing, or has not allowed it yet."),
   files: z.array(z.string()).describe("Absolute paths of the open files, the last focused first."),
   active: z.string().optional().describe("Path of the active file."),
   selected: z.int().optional().describe("Length of the selected text (UTF-16 units)."),

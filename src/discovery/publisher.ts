@@ -25,7 +25,7 @@ interface WorkspacePublisherOptions {
   log: Log;
   address: Address & { readonly socketTokens: Address["tokens"] };
   profiles: readonly Profile[];
-  boot: Pick<Boot, "idePid" | "editorPid" | "stateDirectory" | "connect" | "hookScript" | "tools">;
+  boot: Pick<Boot, "idePid" | "editorPid" | "stateDirectory" | "connect" | "hookScript">;
   report: (change: Partial<Status>) => void;
   /** Aborted when the bridge stops. After that, nothing is published. */
   signal: AbortSignal;
@@ -33,11 +33,11 @@ interface WorkspacePublisherOptions {
 
 export function createWorkspacePublisher(options: WorkspacePublisherOptions): WorkspacePublisher {
   const { bridge, log, report, signal, profiles } = options;
-  const { idePid: pid, editorPid, stateDirectory, connect, hookScript, tools } = options.boot;
+  const { idePid: pid, editorPid, stateDirectory, connect, hookScript } = options.boot;
   const { port, tokens, socketTokens } = options.address;
   const place = { directory: stateDirectory, editorPid };
   const defaults = profiles.map((profile) => {
-    const parts = connect ? defaultSettings(profile, hookScript, tools.trust) : [];
+    const parts = connect ? defaultSettings(profile, hookScript) : [];
     return { profile, ...writeSystemDefaults(profile, place, parts, process.env) };
   });
   const launched = Object.fromEntries(

@@ -39,7 +39,7 @@ export function openWorkspace(
 ): Workspace {
   if (paused)
     throw new Refusal(
-      "The user has paused sharing. To resume it, the user can run `:GeminiShare on` in Neovim.",
+      "The user has paused sharing, or has not allowed it yet. Try again only after the user has run `:GeminiShare on` in Neovim.",
     );
   const moment = disk.moment();
   const verdictOf = files.takeSnapshot(exclude);

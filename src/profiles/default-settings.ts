@@ -1,5 +1,4 @@
 /** Builds the default settings for CLIs in Neovim's terminals. The user's own settings take precedence. */
-import { dirname, join } from "node:path";
 import type { CliKind } from "../contract/clis.ts";
 import { findProgram } from "../system/program.ts";
 import { geminiHooks, quoted, qwenHooks } from "./hooks.ts";
@@ -19,21 +18,17 @@ const HOOKS: Partial<Record<CliKind, typeof geminiHooks>> = { gemini: geminiHook
  * Builds the default settings of a CLI: the connection, the hooks, and the MCP server `neovim`. They contain a variable
  * in place of the token, and the CLI expands the variable. Therefore, no file contains the token.
  * @param hookScript path of extension/hooks/hook.sh
- * @param trust whether the model may call read-only tools without asking
  */
 export function defaultSettings(
   { like, env }: Pick<Profile, "like" | "env">,
   hookScript: string,
-  trust: boolean,
 ): RawSettings[] {
   const hooks = HOOKS[like];
-  const extension = dirname(dirname(hookScript));
   // Omits the hooks if bash is missing. CLIs run hooks in bash, and would show an error for each hook.
   const parts = hooks && findProgram("bash", process.env) ? [hooks(quoted(hookScript))] : [];
   const neovim = {
     httpUrl: `http://127.0.0.1:$${env}SERVER_PORT/neovim`,
     headers: { Authorization: `Bearer $${env}AUTH_TOKEN` },
   };
-  const policies = trust && like === "gemini" ? { policyPaths: [join(extension, "read-only.toml")] } : {};
-  return [CONNECT, ...parts, { mcpServers: { neovim }, ...policies }];
+  return [CONNECT, ...parts, { mcpServers: { neovim } }];
 }

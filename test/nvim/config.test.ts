@@ -23,6 +23,13 @@ t.test("options of setup() are checked", async (t) => {
     t.same(await problems("{ hots = true }"), ["unknown option hots, did you mean host?"]);
   });
 
+  await t.test("a removed option is reported with what replaces it", async (t) => {
+    t.same(await problems("{ tools = { trust = true, timeout = 7 } }"), [
+      "option tools.trust was removed: add extension/read-only.toml of the plugin to `policyPaths` in the settings of Gemini CLI",
+    ]);
+    t.equal(await get("tools.timeout"), 7);
+  });
+
   await t.test("unknown tools are left out and reported", async (t) => {
     t.match(await problems('{ tools = { offered = { "hover", "hovr", "all" } } }'), [
       /^option tools\.offered: unknown hovr, all\. Known: diagnostics, symbols, .*, format$/,

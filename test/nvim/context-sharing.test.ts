@@ -2,12 +2,30 @@ import { symlinkSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { startContext } from "../support/context.ts";
 
+/** Names of files that the default of `context.exclude` excludes. */
+const SECRET = [
+  ".env",
+  ".env.local",
+  "prod.env",
+  ".netrc",
+  ".npmrc",
+  ".pypirc",
+  ".git-credentials",
+  ".pgpass",
+  "home/.aws/credentials",
+  "home/.ssh/config",
+  "main.tfvars",
+  "main.tfstate",
+  "server.pem",
+  "id_rsa.old",
+  "id_dsa.old",
+  "id_ecdsa_sk",
+  "id_ed25519",
+];
+
 const files = {
   "a.txt": "a\n",
-  ".env": "SECRET=1\n",
-  ".env.local": "SECRET=2\n",
-  id_ed25519: "secret\n",
-  "server.pem": "secret\n",
+  ...Object.fromEntries(SECRET.map((name) => [name, "secret\n"])),
   "private/notes.txt": "secret\n",
   "sub/hidden.txt": "secret\n",
   "sub/seen.txt": "seen\n",
@@ -15,7 +33,7 @@ const files = {
 
 t.test("neither path nor text of an excluded file is sent", async (t) => {
   const { host, nvim } = await startContext(t, { files, args: ["a.txt"] });
-  for (const name of [".env", ".env.local", "id_ed25519", "server.pem"]) {
+  for (const name of SECRET) {
     await nvim.command(`edit ${name}`);
     await nvim.input("V");
     await host.until(t, () => host.context.shared().excluded, nvim.path(name), `${name} is kept back`);
@@ -23,7 +41,7 @@ t.test("neither path nor text of an excluded file is sent", async (t) => {
     t.same(host.paths(), ["a.txt"]);
     t.equal(host.active(), undefined, "and no other is active instead");
   }
-  t.notMatch(JSON.stringify(host.contexts), /SECRET|secret|\.env|id_ed|\.pem/);
+  t.notMatch(JSON.stringify(host.contexts), /secret|\.env|id_|\.pem/);
   await nvim.command("edit a.txt");
   await host.until(t, () => host.active()?.path, nvim.path("a.txt"), "back in a file to share");
   t.equal(host.context.shared().excluded, undefined);
@@ -75,6 +93,9 @@ t.test("a .geminiignore in the workspace excludes files", async (t) => {
   );
   writeFileSync(nvim.path("sub/.geminiignore"), "*.txt\n");
   await host.until(t, () => host.paths(), ["private/notes.txt"], "one in a folder below");
+  writeFileSync(nvim.path(".qwenignore"), "private/\n");
+  writeFileSync(nvim.path("sub/.llxprtignore"), "!*.txt\n");
+  await host.until(t, () => host.paths(), [], "one of another CLI");
 });
 
 t.test(":GeminiShare off pauses sharing, and on resumes it", async (t) => {
@@ -103,7 +124,7 @@ t.test(":GeminiShare off pauses sharing, and on resumes it", async (t) => {
   });
   t.equal(await nvim.lua("return require('gemini-bridge').shared().paused"), true);
   await nvim.command("GeminiShare on");
-  t.match(await nvim.messages(), "Sharing is on: CLIs and models get data from Neovim again.");
+  t.match(await nvim.messages(), "Sharing is on: CLIs and models get data from Neovim.");
   await host.until(t, () => host.paths(), ["a.txt", "sub/seen.txt"], "resumed, with what happened meanwhile");
   await nvim.command("silent! GeminiShare perhaps");
   t.match(await nvim.messages(), "Usage: :GeminiShare [on|off]");

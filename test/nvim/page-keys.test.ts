@@ -149,6 +149,9 @@ t.test(
     };
     await agent.prompt("count");
     await undo();
+    await nvim.command("GeminiShare off");
+    t.equal(await agent.prompt("go on"), "", "nothing while sharing is paused");
+    await nvim.command("GeminiShare on");
     const text = 'The user undid your changes in "a.txt" (1 hunk); do not redo them unless asked.';
     const answer = JSON.parse(await agent.prompt("go on"));
     t.same(answer, { hookSpecificOutput: { hookEventName: "BeforeAgent", additionalContext: text } });

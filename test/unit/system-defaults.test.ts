@@ -28,8 +28,7 @@ t.test(
 
 t.test("without bash, the default settings contain no hooks", (t) => {
   const profile = { like: "gemini", env: "GEMINI_CLI_IDE_" } as const;
-  const hooks = () =>
-    defaultSettings(profile, "/extension/hooks/hook.sh", false).filter((part) => "hooks" in part);
+  const hooks = () => defaultSettings(profile, "/extension/hooks/hook.sh").filter((part) => "hooks" in part);
   t.equal(hooks().length, 1);
   setEnv(t, { PATH: "/nowhere" });
   t.equal(hooks().length, 0);

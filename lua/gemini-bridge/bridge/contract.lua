@@ -17,7 +17,7 @@
 ---@field terminal? string The terminal of `:Gemini` in which the CLI runs, if known.
 
 ---@class gemini_bridge.Shared
----@field paused boolean Whether the user has paused sharing.
+---@field paused boolean Whether the user has paused sharing, or has not allowed it yet.
 ---@field files string[] Absolute paths of the open files, the last focused first.
 ---@field active? string Path of the active file.
 ---@field selected? integer Length of the selected text (UTF-16 units).
@@ -45,6 +45,7 @@
 ---@field stateDirectory string
 ---@field instance string
 ---@field exclude string[]
+---@field paused boolean
 ---@field hookScript string
 ---@field gate gemini_bridge.events.gate
 ---@field connect boolean
@@ -55,7 +56,7 @@
 ---@field tokens? table<string, string>
 ---@field lastDiffId integer
 ---@field server { maxSessions: integer, grace: number, bodyLimit: integer }
----@field tools { offered?: string[], trust: boolean, limits: { items: integer, units: integer, timeout: integer } }
+---@field tools { offered?: string[], limits: { items: integer, units: integer, timeout: integer } }
 ---@field prompts table<string, { description: string, text: string }>
 ---@field memory? gemini_bridge.Memory
 ---@field absence? { duration: number, written: string[] }

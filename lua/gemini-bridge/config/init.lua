@@ -3,6 +3,12 @@ local M = {}
 
 M.schema = require("gemini-bridge.config.options")
 
+--- Removed options, each with what replaces it.
+---@type table<string, string>
+local REMOVED = {
+  ["tools.trust"] = "add extension/read-only.toml of the plugin to `policyPaths` in the settings of Gemini CLI",
+}
+
 ---@type table<string, any>?
 local resolved
 
@@ -100,6 +106,8 @@ function M.set(opts)
           spec.expects,
           vim.inspect(value)
         )
+      elseif REMOVED[name] then
+        problems[#problems + 1] = ("option %s was removed: %s"):format(name, REMOVED[name])
       elseif groups[name] and type(value) == "table" then
         walk(value, name .. ".")
       elseif groups[name] then

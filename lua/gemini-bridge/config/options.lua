@@ -107,13 +107,23 @@ return {
     "context.exclude",
     {
       ".env*",
+      "*.env",
+      ".netrc",
+      ".npmrc",
+      ".pypirc",
+      ".git-credentials",
+      ".pgpass",
+      ".aws/credentials",
+      ".ssh/*",
+      "*.tfvars",
+      "*.tfstate",
       "*.pem",
       "*.key",
       "*.p12",
       "*.pfx",
       "*.ppk",
-      "id_rsa",
-      "id_dsa",
+      "id_rsa*",
+      "id_dsa*",
       "id_ecdsa*",
       "id_ed25519*",
       "*.kdbx",
@@ -123,6 +133,15 @@ return {
     checks.strings,
     "a list of patterns",
     patterns.sort_out("context.exclude")
+  ),
+  stable(
+    "context.share",
+    true,
+    "Whether Neovim shares open files, cursor, selection and diagnostics before you say so: yes (true), only after "
+      .. '|:GeminiShare| on (false), or only if you answer a question when the first CLI connects ("ask"). '
+      .. "See |gemini-bridge-privacy|.",
+    any((one_of("ask")), (a("boolean"))),
+    '"ask" or a boolean'
   ),
   stable(
     "workspace",
@@ -341,14 +360,6 @@ return {
     checks.strings,
     "a list of names",
     checks.sort_out_tools
-  ),
-  experimental(
-    "tools.trust",
-    false,
-    "Let Gemini CLI in Neovim's terminals call read-only tools without asking. This option works only if root runs "
-      .. "the CLI, see |gemini-bridge-connect|. If you are another user, add the plugin's file "
-      .. "extension/read-only.toml to `policyPaths` in the settings of Gemini CLI instead.",
-    a("boolean")
   ),
   experimental(
     "tools.max_items",

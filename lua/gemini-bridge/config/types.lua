@@ -32,6 +32,7 @@
 
 ---@class gemini_bridge.Config.context
 ---@field exclude? string[] Patterns, as in a `.gitignore`, of files whose names and contents are never shared. Your list replaces the default.
+---@field share? "ask"|boolean Whether Neovim shares open files, cursor, selection and diagnostics before you say so: yes (true), only after :GeminiShare on (false), or only if you answer a question when the first CLI connects ("ask"). See gemini-bridge-privacy.
 
 ---@class gemini_bridge.Config.diff
 ---@field layout? "auto"|"vertical"|"horizontal"|"tab"|"inline" Layout of a review: side by side ("vertical"), one above the other ("horizontal"), in its own tab page ("tab"), or only the proposal, with deleted lines as virtual lines ("inline"). "auto" chooses by the available space.
@@ -87,7 +88,6 @@
 
 ---@class gemini_bridge.Config.tools
 ---@field offered? string[] Names of the tools that are offered to the model. Unset: all. See gemini-bridge-tools. Experimental.
----@field trust? boolean Let Gemini CLI in Neovim's terminals call read-only tools without asking. This option works only if root runs the CLI, see gemini-bridge-connect. If you are another user, add the plugin's file extension/read-only.toml to `policyPaths` in the settings of Gemini CLI instead. Experimental.
 ---@field max_items? integer Maximum number of diagnostics, places or symbols in one answer to the model. Experimental.
 ---@field max_text? integer Maximum length of the text in one answer to the model (UTF-16 units). Experimental.
 ---@field timeout? integer Timeout for language servers when the model asks (milliseconds). Experimental.

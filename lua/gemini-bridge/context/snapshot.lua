@@ -150,7 +150,7 @@ function M.slice(bufs)
   return complete({ buffers = changes_among(files), focus = active_file.times(files), more = true })
 end
 
---- Returns an empty snapshot, which the host receives when sharing is paused.
+--- Returns an empty snapshot, which the host receives while sharing is paused.
 ---@return table
 function M.nothing()
   return complete({})

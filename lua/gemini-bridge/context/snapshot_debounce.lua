@@ -3,6 +3,8 @@
 local active_file = require("gemini-bridge.context.active_file")
 local channel = require("gemini-bridge.bridge.channel")
 local consent = require("gemini-bridge.context.consent")
+local notify = require("gemini-bridge.notify")
+local scheduler = require("gemini-bridge.editor.scheduler")
 local selection = require("gemini-bridge.context.selection")
 local snapshot = require("gemini-bridge.context.snapshot")
 
@@ -33,6 +35,14 @@ local watch, list, touch, on_timer, send
 function M.subscribe(params)
   subscription = vim.deepcopy(params)
   watch()
+  M.ask()
+end
+
+--- Asks the user whether to share, if necessary. Called when a CLI or its model could get data for the first time.
+function M.ask()
+  scheduler.next(function()
+    consent.ask(M.share)
+  end)
 end
 
 --- Handles an event that may change the context. Runs at each movement of the cursor and therefore must be cheap. Marks
@@ -145,21 +155,31 @@ function M.untrack()
   selection.untrack()
 end
 
---- Pauses or resumes sharing.
+--- Pauses or allows sharing, and tells the user.
 ---@param on boolean
 function M.share(on)
-  consent.set_paused(not on)
-  if subscription then
-    watch()
-  end
+  consent.decide(on)
+  M.refresh()
+  require("gemini-bridge.bridge.status").redraw()
+  notify(
+    on and "Sharing is on: CLIs and models get data from Neovim."
+      or "Sharing is paused: CLIs and models get no data from Neovim until you run :GeminiShare on."
+  )
 end
 
---- Sends the sharing settings again. Called when the options or the directories of the workspace have changed.
+--- Sends the sharing settings again. Called when the user's decision, the options or the directories of the workspace
+--- have changed.
 function M.refresh()
-  if subscription then
-    snapshot.sharing_changed()
-    touch()
+  local is_paused = consent.is_paused()
+  channel.notify("sharing", { paused = is_paused })
+  if not subscription then
+    return
+  elseif is_paused or not group then
+    watch()
+    return M.ask()
   end
+  snapshot.sharing_changed()
+  touch()
 end
 
 return M

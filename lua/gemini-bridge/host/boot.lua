@@ -38,6 +38,7 @@ function M.make()
     workspace = require("gemini-bridge.context.workspace").get(),
     instance = INSTANCE,
     exclude = options.context.exclude,
+    paused = require("gemini-bridge.context.consent").is_paused(),
     stateDirectory = vim.fs.joinpath(vim.fn.stdpath("state"), "gemini-bridge"),
     gate = require("gemini-bridge.turns.gate").get(),
     hookScript = require("gemini-bridge.host.bundle").root .. "/extension/hooks/hook.sh",
@@ -50,7 +51,6 @@ function M.make()
     server = { maxSessions = server.max_sessions, grace = server.grace, bodyLimit = server.body_limit },
     tools = {
       offered = options.tools.offered or nil,
-      trust = options.tools.trust,
       limits = {
         items = options.tools.max_items,
         units = options.tools.max_text,

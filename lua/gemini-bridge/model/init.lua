@@ -33,6 +33,9 @@ end
 ---@param answer gemini_bridge.Answer
 local function consent(_, answer)
   local settings = require("gemini-bridge.context.consent").settings()
+  if settings.paused then
+    require("gemini-bridge.context.snapshot_debounce").ask()
+  end
   answer({
     paused = settings.paused,
     exclude = settings.exclude,

@@ -94,8 +94,16 @@ end
 local sources = {}
 
 --- Returns the current file, the entries of an explorer or of a list window, or the text of a buffer without a file.
+--- While sharing is paused, adds nothing to the user's own text, unless the user has selected lines.
 ---@param opts gemini_bridge.SendOptions
 function sources.here(opts)
+  local is_added = (opts.text or "") ~= "" and not opts.lines
+  if is_added and require("gemini-bridge.context.consent").is_paused() then
+    require("gemini-bridge.notify")(
+      "The prompt refers to no file, because sharing is paused: select lines to send their reference."
+    )
+    return {}
+  end
   if vim.bo.buftype == "quickfix" then
     return list_window(opts.lines)
   end
