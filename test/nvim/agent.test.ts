@@ -2,11 +2,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
 import { type RunningBridge, startBridge } from "../support/bridge.ts";
-import { connectRpc } from "../support/rpc.ts";
 import { type Answer, ask } from "../support/server.ts";
 
 /** Lua that records all events of agents, oldest first. */
@@ -246,11 +244,10 @@ t.test("a desktop notification is sent while Neovim is not focused", async (t) =
     tui: true,
     init: `${EVENTS}\nrequire('gemini-bridge').setup({ notify = { desktop = true } })`,
   });
-  const terminal = await connectRpc(join(nvim.dirs.base, "terminal"), nvim.exited);
-  await terminal.lua(`
+  await nvim.inTerminal(`
     _G.requests = {}
     vim.api.nvim_create_autocmd('TermRequest', { callback = function() table.insert(_G.requests, vim.v.termrequest) end })`);
-  const requests = async () => z.array(z.string()).parse(await terminal.lua("return _G.requests"));
+  const requests = async () => z.array(z.string()).parse(await nvim.inTerminal("return _G.requests"));
   const turn = async (cwd: string) => {
     await hook(bridge, "BeforeAgent", { prompt: "go", cwd });
     await hook(bridge, "AfterAgent", { cwd });
