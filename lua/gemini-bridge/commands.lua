@@ -134,9 +134,17 @@ function M.accept(args)
   end)
 end
 
+--- Implements `:GeminiReject [path|reason]`. A word that looks like a path is no reason, so that a mistyped path
+--- rejects no other proposal.
 function M.reject(args)
   with_file(args, function(path)
-    bridge().reject({ path = path })
+    local is_path = not path or require("gemini-bridge.review.requests").is_reviewed(path)
+    local is_word = path and not path:find("%s")
+    if is_path or is_word and (path:find("/", 1, true) or vim.uv.fs_stat(path)) then
+      bridge().reject({ path = path })
+    else
+      bridge().reject({ reason = path })
+    end
   end)
 end
 

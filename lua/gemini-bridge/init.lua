@@ -146,16 +146,24 @@ end
 ---@field path? string File of the proposal. Default: the proposal in the current window, or else the user's choice.
 ---@field force? boolean Whether to accept although the proposal is stale or the file has unsaved changes.
 
+---@class gemini_bridge.RejectOptions: gemini_bridge.DecisionOptions
+---@field reason? string
+
 --- Accepts a pending proposal with the current text of its buffer.
 ---@param opts? gemini_bridge.DecisionOptions
 function M.accept(opts)
   require("gemini-bridge.review.requests").accept(checked("accept", opts))
 end
 
---- Rejects a pending proposal.
----@param opts? gemini_bridge.DecisionOptions
+--- Rejects a pending proposal. Sends the reason, if any, to the CLI as its next prompt.
+---@param opts? gemini_bridge.RejectOptions
 function M.reject(opts)
-  require("gemini-bridge.review.requests").reject(checked("reject", opts))
+  opts = checked("reject", opts)
+  require("gemini-bridge.review.requests").reject(opts, function(client)
+    if opts.reason then
+      require("gemini-bridge.prompt.outbox").send_reason(client, opts.reason)
+    end
+  end)
 end
 
 --- Moves the focus to a pending proposal.

@@ -54,4 +54,12 @@ for (const hasHooks of [true, false])
     await cli.waitForScreen(/Request cancelled|All done/, 20_000);
     t.equal(readFileSync(nvim.path("a.txt"), "utf8"), "two\n");
     t.equal(readFileSync(nvim.path("b.txt"), "utf8"), "one\n", "the rejected file is not written");
+
+    model.say([call("write_file", { file_path: nvim.path("b.txt"), content: "two\n" })]);
+    await cli.type("Write b again.");
+    await nvim.waitFor("#require('gemini-bridge').diffs() > 0", "the third proposal", 20_000);
+    model.say([{ text: "I see." }]);
+    await nvim.input('<C-\\><C-n>:GeminiReject use "three" | not % of 2<CR>');
+    await cli.waitForScreen(/I see\./, 20_000);
+    t.match(model.promptText(), /use "three" \| not % of 2/, "the reason is the next prompt, literally");
   });

@@ -114,3 +114,24 @@ t.test("a character U+FFFD of the file itself is no lost character", async (t) =
   await nvim.input(":w<CR>");
   t.match(await reviewer.outcome(), { name: "diff_accepted", payload: { id } });
 });
+
+t.test(":GeminiReject takes a path, or a reason, but no mistyped path", async (t) => {
+  const id = await propose(t);
+  for (const word of ["b.txt", "sub/a.txt", "%"]) {
+    await nvim.input("<C-w>p");
+    await nvim.input(`:GeminiReject ${word}<CR>`);
+    await nvim.says("No pending proposal for");
+    await nvim.command("messages clear");
+    await reviewer.review();
+  }
+  t.same(await reviewer.outcomes(), []);
+  await nvim.input(":GeminiReject a.txt<CR>");
+  t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id } });
+  for (const reason of ["nonsense", "50 % of b.txt | is wrong"]) {
+    const next = await propose(t);
+    await nvim.input(`:GeminiReject ${reason}<CR>`);
+    t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id: next } });
+    await nvim.says(/The reason was not sent.* :GeminiPrompt! restores the text/s);
+    t.equal(await nvim.lua("return require('gemini-bridge.prompt.history').list()[1].text"), reason);
+  }
+});

@@ -26,7 +26,7 @@ local CHANGE = { path = TEXT, file = SWITCH, all = SWITCH, turn = SWITCH, force 
 --- The known fields of the argument of each function.
 local FIELDS = {
   accept = DECISION,
-  reject = DECISION,
+  reject = { path = TEXT, reason = TEXT },
   review = DECISION,
   keep = CHANGE,
   undo = CHANGE,

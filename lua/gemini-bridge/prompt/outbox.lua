@@ -26,6 +26,8 @@ local HINT = " (:GeminiSend --cancel)"
 ---@field quotes_paths? boolean True if the CLI accepts quoted paths: `@"a path"`.
 ---@field name? string Name of the CLI.
 ---@field waits? string Reason for waiting. Continues the sentence "The prompt waits until …".
+---@field is_reason? boolean True for the reason of a rejection. It belongs to one CLI, and starts no other CLI.
+---@field terminal? string The terminal of that CLI, if known.
 
 --- Undelivered prompts, oldest first.
 ---@type gemini_bridge.Prompt[]
@@ -78,8 +80,12 @@ end
 
 ---@param prompt gemini_bridge.Prompt
 local function hand_over(prompt)
-  local terminal = terminals.last()
-  channel.notify("prompt", { id = prompt.id, submit = prompt.submit, terminal = terminal and terminal.name })
+  local last = terminals.last()
+  local terminal = prompt.terminal
+  if not prompt.is_reason then
+    terminal = last and last.name
+  end
+  channel.notify("prompt", { id = prompt.id, submit = prompt.submit, terminal = terminal })
 end
 
 vim.api.nvim_create_autocmd("User", {
@@ -89,6 +95,17 @@ vim.api.nvim_create_autocmd("User", {
     vim.iter(prompts):each(hand_over)
   end,
 })
+
+---@param items gemini_bridge.Item[]
+---@param text string
+---@param submit boolean
+---@return gemini_bridge.Prompt
+local function add(items, text, submit)
+  last_id = last_id + 1
+  local prompt = { id = last_id, items = items, text = text, submit = submit, waits = "a CLI is running" }
+  prompts[#prompts + 1] = prompt
+  return prompt
+end
 
 ---@class gemini_bridge.SendOptions
 ---@field text? string The text of the prompt.
@@ -106,15 +123,27 @@ function M.send(opts)
   if not items or (#items == 0 and text == "") then
     return notify(problem or "There is nothing to send: the prompt is empty.", "warn")
   end
-  last_id = last_id + 1
-  local prompt =
-    { id = last_id, items = items, text = text, submit = opts.submit or false, waits = "a CLI is running" }
-  prompts[#prompts + 1] = prompt
+  local prompt = add(items, text, opts.submit or false)
   if status.get().state == "running" then
     hand_over(prompt)
   else
     lifecycle.start()
   end
+end
+
+--- Sends the reason of a rejection to the CLI that made the proposal, as its next prompt.
+---@param client string Name of the CLI's terminal or MCP client.
+---@param reason string
+function M.send_reason(client, reason)
+  local prompt = add({}, reason, true)
+  prompt.is_reason, prompt.terminal = true, terminals.get(client) and client
+  local clients = status.get().clients
+  if not prompt.terminal and #clients == 1 then
+    prompt.terminal = clients[1].terminal
+  elseif not prompt.terminal then
+    return keep(prompt, "The reason was not sent, because the terminal of the CLI is unknown.")
+  end
+  hand_over(prompt)
 end
 
 --- Returns the undelivered prompts.
@@ -176,7 +205,7 @@ end
 function M.found(params)
   local prompt = find(params.id) or error("the prompt was cancelled", 0)
   prompt.name, prompt.cwd, prompt.quotes_paths = params.name, params.cwd, params.quotesPaths
-  local terminal, focus = terminals.get(params.name), config.get().send.focus
+  local terminal, focus = terminals.get(params.name), config.get().send.focus and not prompt.is_reason
   local win = params.buf and vim.fn.win_findbuf(params.buf)[1]
   if focus and (terminal or win) then
     scheduler.now(function()
@@ -203,6 +232,8 @@ function M.open(params)
     local prompt = find(params.id)
     if not prompt then
       return
+    elseif prompt.is_reason then
+      return keep(prompt, "The reason was not sent, because no terminal with the CLI was found.")
     end
     if not terminals.last() then
       pcall(require("gemini-bridge.terminal.open").open, { focus = config.get().send.focus })

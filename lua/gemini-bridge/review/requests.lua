@@ -159,9 +159,21 @@ function M.accept(opts)
 end
 
 ---@param opts gemini_bridge.DecisionOptions
-function M.reject(opts)
+---@param rejected fun(client: string) Called with the name of the CLI's terminal or MCP client.
+function M.reject(opts, rejected)
   with_review(opts.path, function(review)
-    decision.reject(review, "now")
+    if decision.reject(review, "now") then
+      rejected(review.client)
+    end
+  end)
+end
+
+--- Returns true if a path names the file of a pending review.
+---@param file string Path as the user types it.
+---@return boolean
+function M.is_reviewed(file)
+  return vim.iter(records.pending()):any(function(review)
+    return path.is_same(file, review.filePath)
   end)
 end
 
