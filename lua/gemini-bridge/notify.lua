@@ -22,16 +22,25 @@ local SEVERITY = { "debug", "info", "warn", "error" }
 ---@type gemini_bridge.Notice[]
 local queue = {}
 
---- Returns whether `vim.notify` is Neovim's own function, which shows no title and asks for ENTER after a long message.
---- In Neovim 0.12, the debug info of that function has "?" instead of a file name. A plugin such as nvim-notify may
---- have set a callable table instead of a function.
----@return boolean
-local function is_default()
-  if type(vim.notify) ~= "function" then
-    return false
+--- Passes a message to `vim.notify`, unless that function only prints it. A printed long message asks for ENTER, and
+--- has no title. Nothing else tells Neovim's own function from the function of a plugin in all releases of Neovim.
+--- A plugin such as nvim-notify may have set a callable table instead of a function.
+---@param notice gemini_bridge.Notice
+---@return boolean shown False if the message must be printed.
+local function pass_to_user(notice)
+  local is_printed = false
+  local api, print_before =
+    vim.api, { nvim_echo = vim.api.nvim_echo, nvim_err_writeln = vim.api.nvim_err_writeln }
+  for name in pairs(print_before) do
+    api[name] = function()
+      is_printed = true
+    end
   end
-  local source = debug.getinfo(vim.notify, "S").source
-  return source == "?" or source:find("vim/[%w_/]*editor%.lua$") ~= nil
+  local ok = pcall(vim.notify, notice.text, vim.log.levels[notice.level:upper()], { title = TITLE })
+  for name, print in pairs(print_before) do
+    api[name] = print
+  end
+  return ok and not is_printed
 end
 
 --- Returns the maximum width of a message without a "Press ENTER" prompt (screen cells).
@@ -177,8 +186,16 @@ local function is_asking()
 end
 
 local function flush()
-  local is_own = is_default()
-  if is_own and is_asking() then
+  local own = vim
+    .iter(queue)
+    :filter(function(notice)
+      return not pass_to_user(notice)
+    end)
+    :totable()
+  queue = own
+  if not own[1] then
+    return
+  elseif is_asking() then
     vim.api.nvim_create_autocmd("SafeState", {
       callback = function()
         -- Schedules `flush` only if messages can be shown. A scheduled function makes Neovim fire SafeState again. With
@@ -192,21 +209,10 @@ local function flush()
     })
     return
   end
-  local due = queue
   queue = {}
-  if is_own then
-    vim.iter(due):each(record)
-    show(due)
-    repeat_after_terminal_mode(due)
-    return
-  end
-  for _, notice in ipairs(due) do
-    local level = vim.log.levels[notice.level:upper()]
-    if not pcall(vim.notify, notice.text, level, { title = TITLE }) then
-      record(notice)
-      show({ notice })
-    end
-  end
+  vim.iter(own):each(record)
+  show(own)
+  repeat_after_terminal_mode(own)
 end
 
 --- Shows a message when Neovim is idle. If shown earlier, an error message would abort the running script or RPC

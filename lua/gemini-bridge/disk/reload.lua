@@ -1,6 +1,7 @@
 --- Reloads the buffer of a file that an agent has written. Asks no question, and lets one undo restore the old text.
 --- Handles only files that an agent may have written or that the model reads. Neovim handles all other files.
 local apply = require("gemini-bridge.disk.apply_differences")
+local modified_event = require("gemini-bridge.editor.modified_event")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 local scheduler = require("gemini-bridge.editor.scheduler")
@@ -38,13 +39,18 @@ vim.api.nvim_create_autocmd("BufWritePost", {
   end,
 })
 
+--- Returns true if a reload may discard the unsaved changes of a buffer.
+---@param buf integer
+local function has_given_up(buf)
+  local given_up = forced[buf]
+  return given_up ~= nil
+    and vim.uv.now() < given_up.until_ms
+    and vim.api.nvim_buf_get_changedtick(buf) == given_up.tick
+end
+
 ---@param buf integer
 local function may_reload(buf)
-  local given_up = forced[buf]
-  return not vim.bo[buf].modified
-    or given_up ~= nil
-      and vim.uv.now() < given_up.until_ms
-      and vim.api.nvim_buf_get_changedtick(buf) == given_up.tick
+  return not vim.bo[buf].modified or has_given_up(buf)
 end
 
 ---@param name string
@@ -58,12 +64,16 @@ end
 ---@param events string[]
 ---@param name string
 ---@param buf? integer
+---@param except? string Name of a group whose autocommands do not count.
 ---@return boolean
-function M.has_autocommand(events, name, buf)
+function M.has_autocommand(events, name, buf, except)
   return vim.iter(vim.api.nvim_get_autocmds({ event = events })):any(function(autocmd)
     local text = autocmd.pattern:find("/", 1, true) and name or vim.fs.basename(name)
-    return buf and autocmd.buffer == buf
-      or vim.regex(vim.fn.glob2regpat(autocmd.pattern)):match_str(text) ~= nil
+    return (not except or autocmd.group_name ~= except)
+      and (
+        buf and autocmd.buffer == buf
+        or vim.regex(vim.fn.glob2regpat(autocmd.pattern)):match_str(text) ~= nil
+      )
   end)
 end
 
@@ -202,17 +212,14 @@ end
 --- Reloads a buffer after the user has undone the unsaved changes, unless the user has written the file before.
 ---@param buf integer
 local function reload_when_unmodified(buf)
-  vim.api.nvim_create_autocmd("BufModifiedSet", {
-    buffer = buf,
-    callback = function()
-      if told[buf] and not vim.bo[buf].modified then
-        scheduler.next(function()
-          M.now(buf)
-        end)
-      end
-      return told[buf] == nil
-    end,
-  })
+  modified_event.listen({ buffer = buf }, function()
+    if told[buf] and not vim.bo[buf].modified then
+      scheduler.next(function()
+        M.now(buf)
+      end)
+    end
+    return told[buf] == nil
+  end)
 end
 
 --- Reloads the buffer of a file, or tells the user that the file has changed but the buffer has unsaved changes.
@@ -227,6 +234,32 @@ local function update(buf, name)
       "%s has changed on disk, but you have unsaved changes. :e! discards them, :w! overwrites the file."
     notify(text:format(path.display(name, 24)), "warn")
   end
+end
+
+--- Number of reviews that show a buffer, indexed by buffer.
+---@type table<integer, integer>
+local reviewed = {}
+
+--- Expects that an agent writes the file of a buffer, until the returned function is called.
+---@param buf integer
+---@return fun() stop Idempotent.
+function M.expect(buf)
+  reviewed[buf] = (reviewed[buf] or 0) + 1
+  local is_stopped = false
+  return function()
+    if not is_stopped then
+      is_stopped = true
+      reviewed[buf] = reviewed[buf] > 1 and reviewed[buf] - 1 or nil
+    end
+  end
+end
+
+--- Returns true if an agent is expected to write the file of a buffer, or if the user was already told that the file
+--- has changed.
+---@param buf integer
+---@return boolean
+function M.is_expected(buf)
+  return reviewed[buf] ~= nil or told[buf] ~= nil or has_given_up(buf)
 end
 
 --- Cancels the delayed update of an emptied file. Indexed by path.

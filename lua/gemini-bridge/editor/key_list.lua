@@ -7,7 +7,9 @@ local open ---@type integer? The float's window.
 ---@param lhs string
 ---@return string
 function M.name(lhs)
-  return vim.fn.keytrans(vim.api.nvim_replace_termcodes(lhs, true, true, true))
+  local keys = vim.fn.keytrans(vim.api.nvim_replace_termcodes(lhs, true, true, true))
+  -- Neovim 0.13 also translates these two printable keys.
+  return (keys:gsub("<Bslash>", "\\"):gsub("<Bar>", "|"))
 end
 
 local group = vim.api.nvim_create_augroup("gemini-bridge.key_list", {})

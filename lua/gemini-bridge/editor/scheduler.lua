@@ -37,7 +37,7 @@ end
 ---@return boolean
 function M.is_safe()
   local mode = vim.api.nvim_get_mode().mode
-  if vim.fn.getcmdwintype() ~= "" or mode:find("^r") or mode:find("^cv") or is_halfway(mode) then
+  if vim.fn.win_gettype() == "command" or mode:find("^r") or mode:find("^cv") or is_halfway(mode) then
     return false
   end
   -- No function reports |textlock|, but an error shows it. Closing the invalid window -1 always fails, and the error is

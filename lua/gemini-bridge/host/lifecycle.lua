@@ -90,6 +90,7 @@ local function stopped(problem)
   require("gemini-bridge.bridge.memory").forget_reviews()
   tell_listeners()
   require("gemini-bridge.context.workspace").unwatch()
+  require("gemini-bridge.disk.checktime").stop()
   require("gemini-bridge.context.snapshot_debounce").untrack()
   require("gemini-bridge.changes.changes").clear()
   require("gemini-bridge.model.published_diagnostics").untrack()
@@ -199,6 +200,7 @@ function M.start()
     return
   end
   require("gemini-bridge.context.snapshot_debounce").track()
+  require("gemini-bridge.disk.checktime").listen()
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = vim.api.nvim_create_augroup("gemini-bridge.host", {}),
     -- Deletes the discovery files even if the host hangs and cannot delete them itself.

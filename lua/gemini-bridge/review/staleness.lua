@@ -2,9 +2,11 @@
 --- the host, and checks the disk once more when the user decides.
 local channel = require("gemini-bridge.bridge.channel")
 local hunk_updates = require("gemini-bridge.review.hunk_updates")
+local modified_event = require("gemini-bridge.editor.modified_event")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 local records = require("gemini-bridge.review.records")
+local reload = require("gemini-bridge.disk.reload")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local text = require("gemini-bridge.review.text")
 
@@ -26,6 +28,7 @@ function M.watch(review)
   end
   local tick, was_modified = vim.api.nvim_buf_get_changedtick(buf), vim.bo[buf].modified
   local edited, is_stopped = false, false
+  local stop_expecting = reload.expect(buf)
   local cancel = function() end
 
   local function compare()
@@ -62,16 +65,13 @@ function M.watch(review)
     cancel = scheduler.after(COMPARE_DELAY_MS, compare)
   end
   vim.api.nvim_buf_attach(buf, false, { on_lines = changed, on_reload = changed })
-  vim.api.nvim_create_autocmd("BufModifiedSet", {
-    group = review.group,
-    buffer = buf,
-    callback = function()
-      hunk_updates.update(review)
-    end,
-  })
+  modified_event.listen({ group = review.group, buffer = buf }, function()
+    hunk_updates.update(review)
+  end)
   return function()
     is_stopped = true
     cancel()
+    stop_expecting()
   end
 end
 

@@ -6,6 +6,7 @@ local files = require("gemini-bridge.changes.page.files")
 local keymap = require("gemini-bridge.changes.page.keymap")
 local layout = require("gemini-bridge.changes.page.layout")
 local notes = require("gemini-bridge.notes.notes")
+local modified_event = require("gemini-bridge.editor.modified_event")
 local notify = require("gemini-bridge.notify")
 local focus = require("gemini-bridge.editor.focus_and_mode")
 local page = require("gemini-bridge.changes.page.page")
@@ -339,13 +340,10 @@ local function attach(shown)
       return turn_here(shown)
     end,
   })
-  vim.api.nvim_create_autocmd("BufModifiedSet", {
-    group = shown.group,
-    callback = function(args)
-      -- After this edit, `u` undoes edits again instead of decisions.
-      decisions = vim.bo[args.buf].modified and 0 or decisions
-    end,
-  })
+  modified_event.listen({ group = shown.group }, function(buf)
+    -- After this edit, `u` undoes edits again instead of decisions.
+    decisions = vim.bo[buf].modified and 0 or decisions
+  end)
   return function()
     detach()
     decisions = 0

@@ -93,7 +93,7 @@ local function open_right(tree)
   end
   make_ordinary(win)
   vim.w[win].gemini_page = true
-  vim.api.nvim_win_set_width(tree, tree_width())
+  vim.api.nvim_win_set_config(tree, { width = tree_width() })
   return win, buf
 end
 

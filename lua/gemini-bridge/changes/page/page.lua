@@ -5,6 +5,7 @@ local channel = require("gemini-bridge.bridge.channel")
 local compare = require("gemini-bridge.changes.page.compare")
 local files = require("gemini-bridge.changes.page.files")
 local layout = require("gemini-bridge.changes.page.layout")
+local modified_event = require("gemini-bridge.editor.modified_event")
 local notify = require("gemini-bridge.notify")
 local focus = require("gemini-bridge.editor.focus_and_mode")
 local path = require("gemini-bridge.disk.path")
@@ -258,12 +259,7 @@ end
 local function listen(shown)
   local group = shown.group
   vim.api.nvim_create_autocmd("User", { group = group, pattern = "GeminiDiff*", callback = refresh_all })
-  vim.api.nvim_create_autocmd("BufModifiedSet", {
-    group = group,
-    callback = function(args)
-      file_view.keep(args.buf)
-    end,
-  })
+  modified_event.listen({ group = group }, file_view.keep)
   shown.stops = {
     reset,
     layout.follow(shown, function(buf)

@@ -137,10 +137,10 @@ local function restore_sizes(before, chosen)
     end
     for win, cells in pairs(chosen) do
       if cells.width and vim.api.nvim_win_is_valid(win) then
-        vim.api.nvim_win_set_width(win, cells.width)
+        vim.api.nvim_win_set_config(win, { width = cells.width })
       end
       if cells.height and vim.api.nvim_win_is_valid(win) and has_height(win) then
-        vim.api.nvim_win_set_height(win, cells.height)
+        vim.api.nvim_win_set_config(win, { height = cells.height })
       end
     end
   end)
