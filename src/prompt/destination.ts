@@ -126,9 +126,11 @@ function endingWith(pid: number, terminal: Terminal): Terminal {
   return { ...terminal, next };
 }
 
-const PANE = ["pane_pid", "pane_id", "window_id", "session_id", "pane_current_path"]
-  .map((name) => `#{${name}}`)
-  .join("\t");
+/**
+ * Format of a row about a pane. The row contains no text that a program or a repository chooses: the name of a directory
+ * may contain tabs and line breaks, and could forge rows.
+ */
+const PANE = ["pane_pid", "pane_id", "window_id", "session_id"].map((name) => `#{${name}}`).join(" ");
 
 /**
  * Looks for a CLI in Neovim's terminal buffers, then in the panes of the tmux in which Neovim runs.
@@ -167,23 +169,22 @@ async function findOutside(
   if (!process.env["TMUX"] || !own) return undefined;
   const panes = (await tmux(["list-panes", "-a", "-F", PANE]).catch(() => ""))
     .split("\n")
-    .map((line) => line.split("\t"))
-    .map(([pid, pane = "", window, session, cwd = ""]) => ({ pid, pane, window, session, cwd }));
+    .map((line) => line.split(" "))
+    .map(([pid, pane = "", window, session]) => ({ pid: Number(pid), pane, window, session }));
   const home = panes.find(({ pane }) => pane === own);
-  const [nearest] = panes
+  const nearest = panes
     .map((pane) => ({
       ...pane,
-      ...found(Number(pane.pid)),
+      ...found(pane.pid),
       // Rank of the pane: 0 in the same tmux window as Neovim, 1 in the same session, 2 anywhere else.
       distance: pane.window === home?.window ? 0 : pane.session === home?.session ? 1 : 2,
     }))
-    .filter(
-      ({ pane, rank, cwd }) =>
-        pane !== own &&
-        !taken.includes(pane) &&
-        rank >= 0 &&
-        directories.some((directory) => platform.isWithin(directory, cwd)),
-    )
+    .filter(({ pane, rank }) => pane !== own && !taken.includes(pane) && rank >= 0)
     .sort((a, b) => a.distance - b.distance || a.rank - b.rank);
-  return nearest && { ...nearest, cmd: programs[nearest.rank]?.cmd };
+  for (const { pane, pid, rank, cliPid } of nearest) {
+    const cwd = await platform.directory(cliPid ?? pid);
+    if (cwd !== undefined && directories.some((directory) => platform.isWithin(directory, cwd)))
+      return { pane, cwd, cliPid, cmd: programs[rank]?.cmd };
+  }
+  return undefined;
 }

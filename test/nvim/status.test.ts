@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
 import t from "tap";
 import { z } from "zod";
 import { RunningBridge } from "../support/bridge.ts";
@@ -177,6 +178,22 @@ t.test(":GeminiEnv connects a CLI in another shell to this Neovim", async (t) =>
   );
   await nvim.input(":GeminiEnv --zsh<CR>");
   t.match(await nvim.messages(), /Unknown option --zsh\. Known: --sh, --fish, --tmux/);
+
+  // In a shell, the pasted name would cancel the line and run the next one.
+  const changed = async (directory: string) => {
+    mkdirSync(directory);
+    await nvim.lua("vim.uv.chdir(...) vim.fn.chdir('.')", directory);
+    const path = "vim.env.GEMINI_CLI_IDE_WORKSPACE_PATH";
+    await nvim.waitFor(`${path} == vim.fn.getcwd()`, "the directory");
+    await nvim.lua("vim.fn.setreg('\"', '')");
+  };
+  await changed(nvim.path("a;"));
+  await nvim.command("GeminiEnv --tmux");
+  t.match(await nvim.lua("return vim.fn.getreg('\"')"), ` '${nvim.path("a\\;")}'\n`);
+  await changed(nvim.path("a\x03touch pwned\r"));
+  await nvim.command("GeminiEnv");
+  await nvim.says("GEMINI_CLI_IDE_WORKSPACE_PATH contains a control character");
+  t.equal(await nvim.lua("return vim.fn.getreg('\"')"), "", "nothing is copied");
 });
 
 t.test(":GeminiLog reports that the log cannot be written", async (t) => {

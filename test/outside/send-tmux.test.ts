@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { paneTerminal } from "../../src/prompt/tmux.ts";
@@ -42,7 +42,7 @@ t.test("prompts reach a CLI in another pane of the same tmux server", async (t) 
   await nvim.input(":2GeminiSend! go; #{pane_id} $(date) -x<CR>");
   await receives(nvim.dirs.workspace, "\x1b[200~@a.txt (line 2) go; #{pane_id} $(date) -x \x1b[201~\r");
 
-  await openPane(nvim.path("sub"), "split-window");
+  const near = await openPane(nvim.path("sub"), "split-window");
   await nvim.lua("require('gemini-bridge').send({ source = 'nothing', text = ... })", "one\ntwo\x1b[201~\rx");
   await receives(nvim.path("sub"), "\x1b[200~one\ntwo[201~x \x1b[201~");
   await nvim.input(":GeminiAdd a.txt sub/here.txt<CR>");
@@ -50,6 +50,22 @@ t.test("prompts reach a CLI in another pane of the same tmux server", async (t) 
     receives(nvim.path("sub"), `\x1b[200~@${nvim.path("a.txt")} @here.txt \x1b[201~`),
     "the nearest pane in the workspace gets it, with references relative to its directory",
   );
+
+  // If tmux printed the name of this directory, the pane of a shell would appear to run the CLI in the workspace.
+  const shell = tmux("split-window", "-d", "-P", "-F", "#{pane_id}", "sh");
+  const cli = tmux("display-message", "-p", "-t", far, "#{pane_pid}");
+  const window = tmux("display-message", "-p", "#{window_id}");
+  const row = [cli, shell, window, "$0", `${nvim.dirs.workspace}\n`];
+  const forged = join(nvim.dirs.home, `x\n${row.join("\t")}`);
+  mkdirSync(forged, { recursive: true });
+  tmux("kill-pane", "-t", near);
+  tmux("split-window", "-d", "-c", forged, "sh");
+  await nvim.input(":GeminiSend! --text to the CLI<CR>");
+  await t.resolves(
+    receives(nvim.dirs.workspace, "to the CLI \x1b[201~\r"),
+    "the name of a directory does not select the pane",
+  );
+  t.notMatch(tmux("capture-pane", "-p", "-t", shell), "to the CLI");
   t.notOk(tmux("list-buffers"), "no buffer of tmux is left");
   t.equal(tmux("display-message", "-p", "#{pane_id}") === far, false, "the focus stays");
   t.equal(

@@ -1,8 +1,9 @@
 /** Tests terminals that are panes of tmux. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { z } from "zod";
+import type { Nvim } from "../support/nvim.ts";
 import { descendants, isAlive } from "../support/processes.ts";
 import { writeFiles } from "../support/sandbox.ts";
 import { enterTmux } from "../support/tmux.ts";
@@ -10,6 +11,7 @@ import {
   opened,
   type Pane,
   panes,
+  setUpTmux,
   socketOf,
   startEditor,
   startInTmux,
@@ -217,15 +219,76 @@ t.test("the next Neovim finds the tmux pane of the previous Neovim", async (t) =
   await opened(elsewhere, tmux, 4);
 });
 
+/** Changes Neovim's directory. Neovim's own function would expand variables in the path. */
+const changeDirectory = (nvim: Nvim, path: string) => nvim.lua("vim.uv.chdir(...) vim.fn.chdir('.')", path);
+
+/** Changes Neovim's directory to a new directory in the workspace. @returns its path */
+async function enter(nvim: Nvim, name: string, files: Record<string, string> = {}): Promise<string> {
+  mkdirSync(nvim.path(name), { recursive: true });
+  writeFiles(nvim.path(name), files);
+  await changeDirectory(nvim, nvim.path(name));
+  return nvim.path(name);
+}
+
 t.test("tmux does not execute commands in the name of a directory", async (t) => {
-  const cwd = "#(touch pwned) #{pane_id} it's";
-  const { nvim, tmux } = await startInTmux(t, { terminal: `cwd = vim.fn.getcwd() .. "/${cwd}"` });
-  writeFiles(nvim.path(cwd), { file: "" });
-  await nvim.command("Gemini");
-  await opened(nvim, tmux);
-  t.match(readFileSync(told(nvim), "utf8"), `<${nvim.path(cwd)}>`);
-  for (const directory of [nvim.path(cwd), nvim.dirs.workspace, nvim.dirs.home, "/tmp"])
-    t.notOk(existsSync(join(directory, "pwned")), directory);
+  const { nvim, tmux } = await startInTmux(t);
+  for (const name of [
+    "#(touch pwned) #{pane_id} it's",
+    "#[fg=red]",
+    "a;",
+    '$HOME `touch pwned` "|\\',
+    "%H",
+  ]) {
+    const cwd = await enter(nvim, name);
+    await nvim.command("Gemini");
+    const pane = await opened(nvim, tmux);
+    t.match(readFileSync(told(nvim), "utf8"), `<${cwd}>`);
+    t.equal(
+      tmux("display-message", "-p", "-t", pane.id, "#{@gemini_bridge}"),
+      await nvim.lua(
+        "return ('%d gemini gemini %s'):format(vim.fn.getpid(), vim.uri_encode(..., 'rfc2396'))",
+        cwd,
+      ),
+      "the mark of the pane is complete",
+    );
+    await startOver(nvim, tmux, pane.id, "");
+    for (const directory of [cwd, nvim.dirs.workspace, nvim.dirs.home, "/tmp"])
+      t.notOk(existsSync(join(directory, "pwned")), directory);
+  }
+});
+
+t.test("no value with a control character is passed to tmux", async (t) => {
+  const { nvim, tmux } = await startInTmux(t);
+  const trap = `#!/bin/sh\ntouch ${nvim.dirs.base}/pwned\nsleep 60\n`;
+  const refuses = async (what: string) => {
+    await nvim.command("Gemini");
+    await t.resolves(nvim.says(`my-cli was not started: ${what} contains a control character, which cannot`));
+    await nvim.command("messages clear");
+    t.equal(panes(tmux).length, 1, "no pane is opened");
+    t.same(await terminalNames(nvim), []);
+  };
+  // After a line break, tmux takes "#" for the start of a comment, even in quotes. The quotes then end elsewhere, and
+  // the pane would run the file with the name of the option.
+  await enter(nvim, "src\n#x", { "@gemini_bridge": trap });
+  await refuses(`the directory ${nvim.path("src^@#x")}`);
+  t.notOk(existsSync(join(nvim.dirs.base, "pwned")), "the file with the name of the option does not run");
+  for (const [name, shown] of [
+    ["a\n  b", "a^@  b"],
+    ["a\tb", "a^Ib"],
+    ["a\x1b[2J", "a^[[2J"],
+    ["a\x7f", "a^?"],
+    ["a\u009b2J", "a<9b>2J"],
+  ] as const) {
+    await enter(nvim, name);
+    await refuses(`the directory ${nvim.path(shown)}`);
+  }
+  await changeDirectory(nvim, nvim.dirs.workspace);
+  const isKnown = "vim.env.GEMINI_CLI_IDE_WORKSPACE_PATH == vim.fn.getcwd()";
+  await nvim.waitFor(isKnown, "the bridge to know the directory");
+  await nvim.lua(setUpTmux("env = { OWN = 'a\\n#b' }"));
+  await refuses("the variable OWN");
+  await nvim.lua(setUpTmux("cmd = { 'my-cli', 'a\\n#b' }"));
+  await refuses("the argument a^@#b");
 });
 
 t.test("outside of tmux, the provider tmux reports the problem", async (t) => {

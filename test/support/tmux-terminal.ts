@@ -71,7 +71,7 @@ interface Options {
  * Returns Lua that makes `:Gemini` open tmux panes.
  * @param terminal Lua: further options of the group `terminal`
  */
-const setUpTmux = (terminal: string) => `require('gemini-bridge').setup({
+export const setUpTmux = (terminal: string) => `require('gemini-bridge').setup({
   terminal = { provider = 'tmux', cmd = { 'my-cli' }, env = { OUT = vim.env.TMPDIR }, ${terminal} },
 })`;
 

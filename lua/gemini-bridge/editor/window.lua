@@ -101,8 +101,8 @@ end
 --- opens or closes.
 ---@param directory string
 function M.stay_in(directory)
-  if vim.fn.getcwd() ~= directory then
-    vim.fn.chdir(directory)
+  if vim.fn.getcwd() ~= directory and vim.uv.chdir(directory) then
+    vim.fn.chdir(".") -- |chdir()| would expand variables in the name of the directory
   end
 end
 

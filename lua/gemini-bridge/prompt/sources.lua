@@ -229,8 +229,9 @@ function M.items(opts)
     items, problem = sources[opts.source or "here"](opts)
   end
   for _, item in ipairs(items or {}) do
-    if item.path:find("[\r\n]") then
-      return nil, ("A path with a line break cannot be sent: %q. Rename the file first."):format(item.path)
+    if require("gemini-bridge.terminal.shell_words").has_control(item.path) then
+      local reason = "A path with a control character cannot be sent: %s. Rename the file first."
+      return nil, reason:format(disk.display(item.path, 24))
     elseif not disk.is_utf8(item.path) then
       return nil,
         ("A path that is not UTF-8 cannot be sent: %s. Rename the file first."):format(

@@ -1,6 +1,9 @@
 --- Implements `:GeminiEnv`: prints shell commands for another terminal. After these commands, a CLI in that terminal
 --- connects to this Neovim, even if other Neovims have the same directory open.
-local sh_quote = require("gemini-bridge.terminal.shell_words").quote
+local notify = require("gemini-bridge.notify")
+local shell_words = require("gemini-bridge.terminal.shell_words")
+
+local sh_quote = shell_words.quote
 
 local M = {}
 
@@ -20,27 +23,27 @@ local FORMS = {
   end,
   -- Affects only tmux panes that are opened later.
   tmux = function(name, value)
-    return ("tmux set-environment %s %s"):format(name, sh_quote(value))
+    -- tmux takes ";" at the end of an argument for the end of the command, unless a backslash precedes this character.
+    return ("tmux set-environment %s %s"):format(name, sh_quote((value:gsub(";$", "\\;"))))
   end,
 }
 
---- Returns a shell command for each environment variable of the bridge.
----@param form "sh"|"fish"|"tmux"
----@return string[]
-local function exports(form)
-  local lines = {}
+--- Returns the environment variables for another terminal: first those of the bridge, then those of CLIs.
+---@return { name: string, value: string }[]
+local function variables()
+  local found = {}
   local environment = require("gemini-bridge.host.environment")
   for name, value in vim.spairs(environment.of_bridge()) do
     -- Leaves out the variables for the CLI's file of system defaults, because they apply only in Neovim's own
     -- terminals.
     if value ~= "" and not name:find("SYSTEM_DEFAULTS", 1, true) then
-      lines[#lines + 1] = FORMS[form](name, value)
+      found[#found + 1] = { name = name, value = value }
     end
   end
   for name, value in vim.spairs(environment.of_clis()) do
-    lines[#lines + 1] = FORMS[form](name, value)
+    found[#found + 1] = { name = name, value = value }
   end
-  return lines
+  return found
 end
 
 --- Returns shell comments about variables that only some CLIs need.
@@ -64,10 +67,19 @@ end
 ---@param form "sh"|"fish"|"tmux"
 function M.show(form)
   if require("gemini-bridge.bridge.status").get().state ~= "running" then
-    require("gemini-bridge.notify")("The bridge is not running: run :GeminiStart.", "warn")
-    return
+    return notify("The bridge is not running: run :GeminiStart.", "warn")
   end
-  local text = table.concat(vim.list_extend(exports(form), remarks()), "\n") .. "\n"
+  local lines = {}
+  for _, variable in ipairs(variables()) do
+    if shell_words.has_control(variable.value) then
+      -- A pasted control character acts as a key, even within quotes: a directory's name could end the line.
+      local problem =
+        "%s contains a control character, which a shell would take for a key: rename the directory."
+      return notify(problem:format(variable.name), "error")
+    end
+    lines[#lines + 1] = FORMS[form](variable.name, variable.value)
+  end
+  local text = table.concat(vim.list_extend(lines, remarks()), "\n") .. "\n"
   local has_clipboard = vim.fn.has("clipboard") == 1
   vim.fn.setreg('"', text)
   if has_clipboard then

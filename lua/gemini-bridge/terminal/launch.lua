@@ -19,7 +19,7 @@ function M.cwd()
   if type(wanted) == "function" then
     wanted = wanted()
   end
-  return vim.fs.normalize(vim.fn.fnamemodify(wanted or vim.fn.getcwd(), ":p"))
+  return vim.fs.normalize(vim.fn.fnamemodify(wanted or vim.fn.getcwd(), ":p"), { expand_env = false })
 end
 
 --- Arguments that choose an approval mode. If the user passes one of these arguments, the default arguments are left

@@ -66,7 +66,15 @@ function M.escape(word)
   return (word:gsub("[%s\\'\"]", "\\%0"))
 end
 
---- Quotes a word for a POSIX shell or a tmux command.
+--- Returns whether a text contains a control character. Quotes do not protect such a text everywhere: a terminal treats
+--- pasted control characters as keys, and tmux removes text after a line break.
+---@param text string
+---@return boolean
+function M.has_control(text)
+  return text:find("%c") ~= nil or text:find("\194[\128-\159]") ~= nil -- U+0080 to U+009F
+end
+
+--- Quotes a word for a POSIX shell or a tmux command. For tmux and for a terminal, check |has_control()| first.
 ---@param word string
 ---@return string
 function M.quote(word)

@@ -16,11 +16,13 @@ local OPTION = "@gemini_bridge"
 --- Script for `sh` that marks its pane, keeps the pane open after a failure, and runs the program. tmux before 3.3 does
 --- not support `remain-on-exit failed`, so errors are ignored. Gemini CLI ignores the hangup signal of a killed pane.
 --- For this case, a background guard waits until the pane's terminal is closed, and then ends the process group. The
---- guard belongs to the same group and therefore ignores TERM.
+--- guard belongs to the same group and therefore ignores TERM. The script changes the directory itself, because tmux
+--- expands formats such as "#(…)" and "#[…]" in the directory of a new pane.
 local RUN = [[
 tmux set-option -p -t "$TMUX_PANE" "$1" "$2" \; set-option -p -t "$TMUX_PANE" remain-on-exit "$3" 2>/dev/null
 while true </dev/tty; do sleep 1; done 2>/dev/null | sh -c "trap '' TERM; $4" sh $$ >/dev/null 2>&1 &
-shift 4
+cd -- "$5" || exit
+shift 5
 exec "$@"
 ]]
 
@@ -47,12 +49,35 @@ local function tmux(args, stdin)
   return result.stdout
 end
 
---- Returns the value that marks a pane as managed by this Neovim.
+--- Returns the value that marks a pane as managed by this Neovim. Also encodes ";", because tmux takes this character
+--- at the end of an argument for the end of the command.
 ---@param name string
 ---@param cli string
 ---@param cwd string
 local function mark(name, cli, cwd)
-  return table.concat({ vim.fn.getpid(), vim.uri_encode(name), cli, vim.uri_encode(cwd) }, " ")
+  local function encode(text)
+    return vim.uri_encode(text, "rfc2396")
+  end
+  return table.concat({ vim.fn.getpid(), encode(name), cli, encode(cwd) }, " ")
+end
+
+--- Returns the reason why a program must not be started in a pane: tmux drops blanks and comments after a line break,
+--- even within quotes. A directory could thus move the end of a quoted word.
+---@param spec gemini_bridge.TerminalSpec
+---@return string? problem
+local function obstacle(spec)
+  local values = { ["the directory " .. spec.cwd] = spec.cwd }
+  for name, value in pairs(spec.env) do
+    values["the variable " .. name] = value
+  end
+  for _, word in ipairs(spec.cmd) do
+    values["the argument " .. word] = word
+  end
+  for what, value in vim.spairs(values) do
+    if shell_words.has_control(value) then
+      return ("%s contains a control character, which cannot be passed to tmux"):format(vim.fn.strtrans(what))
+    end
+  end
 end
 
 --- Returns the tmux command that opens a pane and runs the program.
@@ -72,14 +97,13 @@ local function opening(spec, place, enter)
   if not enter then
     words[#words + 1] = "-d"
   end
-  -- tmux would run the text of "#(…)" in a directory's name as a command, so "#" is escaped.
-  vim.list_extend(words, { "-P", "-F", "#{pane_id} #{pane_pid}", "-c", (spec.cwd:gsub("#", "##")) })
+  vim.list_extend(words, { "-P", "-F", "#{pane_id} #{pane_pid}" })
   for name, value in pairs(spec.env) do
     vim.list_extend(words, { "-e", name .. "=" .. value })
   end
   local keep = config.get().terminal.auto_close and "failed" or "on"
   vim.list_extend(words, { "--", "sh", "-c", RUN, "sh", OPTION, mark(spec.name, spec.cli, spec.cwd), keep })
-  words[#words + 1] = process.GUARD
+  vim.list_extend(words, { process.GUARD, spec.cwd })
   return table.concat(vim.tbl_map(shell_words.quote, vim.list_extend(words, spec.cmd)), " ")
 end
 
@@ -105,6 +129,10 @@ end
 function View:start(spec)
   if not vim.env.TMUX_PANE then
     return 'provider = "tmux" needs a Neovim that runs in tmux'
+  end
+  local obstructed = obstacle(spec)
+  if obstructed then
+    return obstructed
   end
   -- Passes the command on standard input, because the command contains the bridge's token. Other users can read the
   -- arguments of a process.
