@@ -34,6 +34,7 @@ lint: deps ## check format and style
 	luacheck --quiet $(LUA)
 	depcruise src
 	node scripts/check-modules.mjs
+	node scripts/check-functions.mjs
 	node scripts/version.mjs --check
 	node scripts/check-workflows.mjs
 

@@ -1,5 +1,5 @@
-/** Tests that `make lint` finds wrong dependencies between modules. */
-import { spawnSync } from "node:child_process";
+/** Tests that `make lint` finds wrong dependencies between modules, and long or complex functions. */
+import { execFileSync, spawnSync } from "node:child_process";
 import { appendFileSync, cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -83,5 +83,39 @@ t.test("a wrong dependency between rooms of src is an error, also by a type or i
     "no-room-depends-on-the-top: src/base/top.ts",
   ])
     t.match(stdout, rule);
+  t.end();
+});
+
+t.test("a function that is too long or too complex is an error, unless the list contains its file", (t) => {
+  const folder = makeDirectory(t);
+  execFileSync("git", ["init", "--quiet"], { cwd: folder });
+  const lines = (count: number, line: string) => `${line}\n`.repeat(count);
+  const deep = lines(6, "if (a) {") + lines(6, "}");
+  writeFiles(folder, {
+    "long.ts": `function f() {\n${lines(79, "f();")}}\n`,
+    "short.ts": `function f() {\n${lines(70, "f();")}const g = () => {\n${lines(70, "f();")}};\n}\n`,
+    "long.lua": `local function f(a)\n${lines(79, "  f(a)")}end\n`,
+    "short.lua": `local function f()\n${lines(70, "  f()")}  g(function()\n${lines(70, "    f()")}  end)\nend\n`,
+    "complex.ts": `export function f(a: boolean) {\n${deep}}\n`,
+  });
+  const check = (long: object, complex: object) => {
+    writeFiles(folder, { "scripts/functions-over-limit.json": JSON.stringify({ long, complex }) });
+    const script = join(root, "scripts/check-functions.mjs");
+    const { status, stderr } = spawnSync(process.execPath, [script, folder], { encoding: "utf8" });
+    return { status, errors: stderr.trim().split("\n") };
+  };
+  const found = check({}, {});
+  t.equal(found.status, 1);
+  t.match(found.errors, [
+    /long\.lua:1: 81 lines, at most 80/,
+    /long\.ts:1: 81 lines, at most 80/,
+    /complex\.ts:1: Excessive complexity of 21/,
+  ]);
+  const shrunk = check({ "long.ts": 1, "long.lua": 2, "gone.ts": 1 }, { "complex.ts": 1 });
+  t.match(shrunk, {
+    status: 1,
+    errors: [/set "long" of long\.lua to 1/, /set "long" of gone\.ts to 0/],
+  });
+  t.equal(shrunk.errors.length, 2, "listed functions are allowed");
   t.end();
 });
