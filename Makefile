@@ -86,7 +86,7 @@ demo: build ## run the main workflow once, with a real Neovim and a real MCP cli
 try: build ## open Neovim with the running plugin and a sample project
 	$(RUN_AS_USER) scripts/try.ts
 
-screenshot: build ## draw the README's pictures again, from real runs
+screenshot: build ## make the README's recordings again, from real runs
 	$(RUN_AS_USER) --keep doc scripts/screenshot.ts
 
 bench: build ## measure performance
@@ -115,13 +115,13 @@ soak: build ## run two clients, a moving cursor and a diff every second for MINU
 
 doc: deps ## generate the parts of documentation and Lua that come from the sources
 	$(RUN_TS) scripts/contract.ts
-	$(RUN_TS) scripts/cli-table.ts
+	$(RUN_TS) scripts/tables.ts
 	"$$(scripts/nvim.sh | head -n 1)" -l scripts/doc.lua
 	node scripts/messages.mjs
 
 doc-check: deps ## check that the generated parts are up to date
 	$(RUN_TS) scripts/contract.ts --check
-	$(RUN_TS) scripts/cli-table.ts --check
+	$(RUN_TS) scripts/tables.ts --check
 	"$$(scripts/nvim.sh | head -n 1)" -l scripts/doc.lua --check
 	node scripts/messages.mjs --check
 	@awk 'length > 78 && !/https?:/ { print FILENAME ":" FNR ": over 78 columns"; bad = 1 } END { exit bad }' doc/*.txt

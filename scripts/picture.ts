@@ -1,5 +1,5 @@
 /**
- * Draws the screen of a Neovim as an SVG picture. A terminal recorder could not do this: a scene waits for states of
+ * Draws screens of a Neovim as an animated SVG picture. A terminal recorder could not do this: a scene waits for states of
  * Neovim and of the CLI, and only the RPC channel of this Neovim reports these states.
  */
 import { z } from "zod";
@@ -8,7 +8,7 @@ import type { Nvim } from "../test/support/nvim.ts";
 /** Size of a screen cell and of the letters in it (pixels). */
 const WIDTH = 8;
 const HEIGHT = 18;
-const FONT_SIZE = 13.3;
+export const FONT_SIZE = 13.3;
 /** Distance from the top of a cell to the baseline of its letter. */
 const BASELINE = 13.5;
 const MARGIN = 12;
@@ -158,38 +158,32 @@ function wrap({ columns, rows, background }: Screen, title: string, content: rea
   ].join("\n");
 }
 
-/**
- * Draws a screen as a picture.
- * @param title describes the picture to readers who cannot see it
- */
-export function toSvg(screen: Screen, title: string): string {
-  return wrap(screen, title, drawParts(screen));
-}
-
 export interface Frame {
   screen: Screen;
   seconds: number;
-  /** The keys that led to this frame. The picture shows them in its lower right corner. */
-  keys: string;
+  /** Keys that led to this frame, or what it shows. Drawn in the lower right corner. */
+  caption: string;
 }
 
-function drawKeys({ screen: { columns, rows, foreground, background }, keys }: Frame): string[] {
-  if (!keys) return [];
-  const width = keys.length + 4;
+function drawCaption({ screen: { columns, rows, foreground, background }, caption }: Frame): string[] {
+  if (!caption) return [];
+  const width = caption.length + 4;
   const [column, row] = [columns - width - 1, rows.length - 3];
   const text = `<text x="${left(column + 2)}" y="${top(row) + BASELINE}" fill="${hex(background)}" font-weight="bold">`;
-  return [`${rect(row, column, width, `rx="4" fill="${hex(foreground)}"`)}${text}${escaped(keys)}</text>`];
+  return [`${rect(row, column, width, `rx="4" fill="${hex(foreground)}"`)}${text}${escaped(caption)}</text>`];
 }
 
 /**
  * Draws frames as an animation that repeats. Draws a row once if several frames share it. Renderers without animations,
- * and readers who prefer no motion, see the first frame.
+ * and readers who prefer no motion, see the frame that is shown longest.
+ * @param title describes the animation to readers who cannot see it
  */
-export function toAnimation(frames: readonly [Frame, ...Frame[]], title: string): string {
+export function toAnimation(frames: readonly Frame[], title: string): string {
   const total = frames.reduce((sum, { seconds }) => sum + seconds, 0);
+  const longest = frames.reduce((best, frame) => (frame.seconds > best.seconds ? frame : best));
   const framesOf = new Map<string, number[]>();
   for (const [index, frame] of frames.entries())
-    for (const part of [...drawParts(frame.screen), ...drawKeys(frame)])
+    for (const part of [...drawParts(frame.screen), ...drawCaption(frame)])
       framesOf.set(part, [...(framesOf.get(part) ?? []), index]);
   const groups = new Map<string, string[]>();
   for (const [part, shown] of framesOf) groups.set(`${shown}`, [...(groups.get(`${shown}`) ?? []), part]);
@@ -203,11 +197,13 @@ export function toAnimation(frames: readonly [Frame, ...Frame[]], title: string)
       return step;
     });
     styles.push(`@keyframes f${group}{${steps.join("")}} .f${group}{animation-name:f${group}}`);
-    return [`<g class="f${group}"${shown.has(0) ? "" : ' visibility="hidden"'}>`, ...parts, "</g>"].join(
-      "\n",
-    );
+    return [
+      `<g class="f${group}"${shown.has(frames.indexOf(longest)) ? "" : ' visibility="hidden"'}>`,
+      ...parts,
+      "</g>",
+    ].join("\n");
   });
   styles.push(`g{animation:${total}s step-end infinite}`);
-  styles.push("@media (prefers-reduced-motion:reduce){g{animation-play-state:paused}}");
-  return wrap(frames[0].screen, title, [`<style>${styles.join("\n")}</style>`, ...drawn]);
+  styles.push("@media (prefers-reduced-motion:reduce){g{animation:none}}");
+  return wrap(longest.screen, title, [`<style>${styles.join("\n")}</style>`, ...drawn]);
 }

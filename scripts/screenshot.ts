@@ -1,5 +1,5 @@
 /**
- * `make screenshot`: draws the README's pictures from real runs of the real CLI with a scripted model.
+ * `make screenshot`: draws the README's recordings from real runs of the real CLI with a scripted model.
  * usage: screenshot.ts [scene ...]
  */
 import { writeFileSync } from "node:fs";
@@ -11,19 +11,21 @@ import { startModel } from "../test/support/model.ts";
 import { root, startNvim } from "../test/support/nvim.ts";
 import { writeFiles } from "../test/support/sandbox.ts";
 import { type Scope, within } from "../test/support/scope.ts";
-import { attachScreen, type Frame, toAnimation, toSvg } from "./picture.ts";
+import { attachScreen, type Frame, toAnimation } from "./picture.ts";
 import { SCENES, type Scene } from "./scenes.ts";
 
-const LINES = 29;
-const TERMINAL_COLUMNS = 62;
+/** Size of the screen (cells). Letters can still be read if a page shows the recording 800 pixels wide. */
+const COLUMNS = 116;
+const LINES = 27;
+const TERMINAL_COLUMNS = 46;
 
-/** Color schemes. Each picture is drawn twice: for readers with a dark page, and for readers with a light page. */
+/** Color schemes. Each recording is drawn twice: for readers with a dark page, and for readers with a light page. */
 const SCHEMES = [
   { background: "dark", theme: "Default", suffix: "" },
   { background: "light", theme: "Default Light", suffix: "-light" },
 ];
 
-/** Sets options whose defaults differ between releases of Neovim, so that the pictures stay the same. */
+/** Sets options whose defaults differ between releases of Neovim, so that the recordings stay the same. */
 const init = (background: string, file = "") => `
 vim.o.background, vim.o.diffopt = "${background}", "internal,filler,closeoff,linematch:40"
 vim.o.termguicolors, vim.o.number, vim.o.signcolumn, vim.o.showmode, vim.o.fillchars = true, true, "no", false, "eob: "
@@ -44,7 +46,7 @@ return ""`;
 
 async function takePicture(
   scope: Scope,
-  { name, title, files, columns, play }: Scene,
+  { name, title, files, play }: Scene,
   scheme: (typeof SCHEMES)[number],
 ): Promise<void> {
   const model = await startModel(scope);
@@ -63,7 +65,7 @@ async function takePicture(
   const hooks = geminiHooks(`"${root}/extension/hooks/hook.sh"`);
   const ui = { hideTips: true, hideBanner: true, theme: scheme.theme };
   writeFiles(nvim.dirs.home, { ".gemini/settings.json": JSON.stringify({ ...SETTINGS, ...hooks, ui }) });
-  const readScreen = await attachScreen(nvim, columns, LINES);
+  const readScreen = await attachScreen(nvim, COLUMNS, LINES);
   async function shows(text: string, wanted = true): Promise<void> {
     const screen = async () => z.string().parse(await nvim.lua(TERMINAL));
     await nvim.waitFor(async () => (await screen()).includes(text) === wanted, text, 120_000);
@@ -74,19 +76,19 @@ async function takePicture(
     await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the CLI to connect", 20_000);
   }
   const frames: Frame[] = [];
-  async function frame(seconds: number, keys = ""): Promise<void> {
+  async function frame(seconds: number, caption = ""): Promise<void> {
+    await shows("Executing Hook", false);
     let screen = await readScreen();
     await nvim.waitFor(async () => {
       const last = JSON.stringify(screen);
       screen = await readScreen();
       return JSON.stringify(screen) === last;
     }, "a screen that stays the same");
-    frames.push({ screen, seconds, keys });
+    frames.push({ screen, seconds, caption });
   }
   await play({ nvim, model, start, shows, frame });
-  const [first, ...others] = frames;
   const path = join(root, `doc/${name}${scheme.suffix}.svg`);
-  writeFileSync(path, first ? toAnimation([first, ...others], title) : toSvg(await readScreen(), title));
+  writeFileSync(path, toAnimation(frames, title));
   console.log(path);
 }
 

@@ -1,4 +1,4 @@
-// Select some lines, then ask Gemini CLI (in `:terminal gemini`) about them.
+// Select some lines, then ask Gemini CLI about them: `:GeminiSend`.
 function greet(name) {
   return ["Hello", name].join(", ");
 }

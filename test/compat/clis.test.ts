@@ -108,6 +108,6 @@ t.test("CLIs other than Gemini CLI connect", async (t) => {
 
   const head = "| CLI | connects | context | accept | reject | its own prompt |\n|---|---|---|---|---|---|\n";
   t.comment(`\n${head}${rows.join("\n")}`);
-  const readme = readFileSync(join(root, "README.md"), "utf8");
-  t.ok(readme.includes(head + rows.join("\n")), "the README has this table");
+  const page = readFileSync(join(root, "doc/compatibility.md"), "utf8");
+  t.ok(page.includes(head + rows.join("\n")), "doc/compatibility.md has this table");
 });

@@ -2,6 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import t, { type Test } from "tap";
 import { FORGET, reachesRunning, way } from "../support/install.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
@@ -41,32 +42,29 @@ t.test("a release is installed without npm", async (t) => {
 
   // Each Neovim tests one installation method: a method that only this version supports, or else a common method.
   if ((await probe.lua("return vim.pack ~= nil")) === true) {
-    const confirmed = way("vim.pack", url).replace(/\n\}\)\s*$/, "\n}, { confirm = false })\n");
+    const confirmed = way("vim.pack", url).replace(/ \}\)\n$/, " }, { confirm = false })\n");
     const nvim = await startNvim(t, { init: `${FORGET}vim.schedule(function()\n${confirmed}end)`, env });
     await nvim.waitFor("vim.fn.exists(':GeminiStart') == 2", "the clone", PATIENCE);
     await reachesRunning(t, nvim, /site\/pack\/core\/opt\/gemini-bridge\.nvim/);
     t.equal(await additions(nvim), "");
     return;
   }
-  const nvim = await startNvim(t, { init: FORGET, env });
-  const shellEnv = { ...env, HOME: nvim.dirs.home, XDG_DATA_HOME: nvim.dirs.data };
-  execFileSync("sh", ["-ec", way("By hand", url)], { env: shellEnv, stdio: "pipe" });
-  // Neovim finds a new plugin at its next start. `packloadall` has the same effect without a restart.
-  await nvim.command("packloadall!");
+  const init = FORGET + way("Without a plugin manager", fileURLToPath(url));
+  const nvim = await startNvim(t, { init, env });
   await nvim.command("helptags ALL");
   await nvim.command("help gemini-bridge");
-  await reachesRunning(t, nvim, /site\/pack\/plugins\/start\/gemini-bridge\.nvim/);
+  await reachesRunning(t, nvim, /\/gemini-bridge\.nvim/);
   t.equal(await additions(nvim), "");
 });
 
 /** Plugin managers. Each is tested only if an environment variable names the folder of its source. */
-const managers: [string, string, (source: string, block: string, url: string) => string][] = [
+const managers: [string, string, (source: string, block: string) => string][] = [
   [
     "lazy.nvim",
     "LAZY_NVIM",
-    (source, block, url) => `
+    (source, block) => `
       vim.opt.runtimepath:prepend(${JSON.stringify(source)})
-      local spec = ${block.replace(`"${url}"`, `url = "${url}"`)}
+      local spec = ${block.replace(/dir = (".*"),/, 'url = $1, version = "*",')}
       require("lazy").setup({ spec }, { rocks = { enabled = false } })`,
   ],
   [
@@ -87,7 +85,7 @@ for (const [name, variable, init] of managers) {
   }
   t.test(name, async (t) => {
     const url = plantRelease(t);
-    const code = init(source, way(name, url), url);
+    const code = init(source, way(name, url));
     const nvim = await startNvim(t, {
       init: `${FORGET}vim.schedule(function()\n${code}\nend)`,
       env: { PATH: withoutNpm(t) },

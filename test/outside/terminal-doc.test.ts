@@ -3,9 +3,9 @@ import { join } from "node:path";
 import t from "tap";
 import { z } from "zod";
 import { layout, shows, startWithAgent } from "../support/agent.ts";
+import { README_KEYS } from "../support/install.ts";
 import { root, startNvim } from "../support/nvim.ts";
 
-const README = readFileSync(join(root, "README.md"), "utf8");
 const HELP = readFileSync(join(root, "doc/gemini-bridge.txt"), "utf8");
 
 /** Returns the Lua example that follows a tag in the help. */
@@ -14,8 +14,8 @@ function example(tag: string): string {
   return />lua\n([\s\S]*?)\n</.exec(after)?.[1] ?? "error('no example')";
 }
 
-const maps: [where: string, code: string | undefined][] = [
-  ["README", /```lua\n([^`]*<Plug>[^`]*)```/.exec(README)?.[1]],
+const maps: [where: string, code: string][] = [
+  ["README", README_KEYS],
   ["help", example("gemini-bridge-maps")],
 ];
 for (const [where, code] of maps) {

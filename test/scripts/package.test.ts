@@ -46,11 +46,7 @@ t.test("a release of the same commit has the same bytes, wherever it is built", 
     );
   }
   const readme = readFileSync(join(one.folder, "README.md"), "utf8");
-  t.match(
-    readme,
-    `{ "some-owner/gemini-bridge.nvim", version = "*", opts = {} }`,
-    "install lines name the owner",
-  );
+  t.match(readme, `"some-owner/gemini-bridge.nvim", version = "*"`, "the installation names the owner");
   t.notMatch(readme, /<owner>/);
   const tops = new Set(files.map((name) => name.split("/")[0]));
   t.same([...tops].sort(), [

@@ -1,8 +1,8 @@
-/** Tests the pictures of the README. */
+/** Tests the recordings of the README. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { type Screen, toAnimation, toSvg } from "../../scripts/picture.ts";
+import { FONT_SIZE, type Screen, toAnimation } from "../../scripts/picture.ts";
 
 const doc = join(import.meta.dirname, "../../doc");
 
@@ -27,7 +27,7 @@ t.test("each text of a picture is at its column, and needs no repeated blanks", 
     foreground: 0xffffff,
     background: 0,
   };
-  t.same(texts(toSvg(screen, "x")), [
+  t.same(texts(toAnimation([{ screen, seconds: 1, caption: "" }], "x")), [
     [12 + 2 * 8, 3 * 8, "a b"],
     [12 + 8 * 8, 8, "c"],
     [12 + 10 * 8, 2 * 8, "if"],
@@ -37,6 +37,9 @@ t.test("each text of a picture is at its column, and needs no repeated blanks", 
     const svg = readFileSync(join(doc, name), "utf8");
     const found = texts(svg).map(([, , text]) => String(text));
     t.ok(found.length > 50, name);
+    t.match(svg, /^<title>.{40,}<\/title>$/m, `${name} is described in words`);
+    const [, width = ""] = /viewBox="0 0 (\d+) /.exec(svg) ?? [];
+    t.ok(800 / Number(width) > 10 / FONT_SIZE, `letters of ${name} have ten pixels on a page of 800 pixels`);
     t.same(
       found.filter((text) => /^ | $| {2}/.test(text)),
       [],
@@ -46,7 +49,7 @@ t.test("each text of a picture is at its column, and needs no repeated blanks", 
   }
 });
 
-t.test("an animation draws shared rows once, and shows the first frame without motion", async (t) => {
+t.test("an animation draws shared rows once, and shows its longest frame without motion", async (t) => {
   const screen = (...lines: string[]): Screen => ({
     columns: 9,
     rows: lines.map((line) => [{ column: 0, texts: [...line], style: {} }]),
@@ -56,8 +59,8 @@ t.test("an animation draws shared rows once, and shows the first frame without m
   });
   const svg = toAnimation(
     [
-      { screen: screen("same", "old"), seconds: 1, keys: "" },
-      { screen: screen("same", "new"), seconds: 3, keys: "x: undo" },
+      { screen: screen("same", "old"), seconds: 1, caption: "" },
+      { screen: screen("same", "new"), seconds: 3, caption: "x: undo" },
     ],
     "x",
   );
@@ -70,8 +73,8 @@ t.test("an animation draws shared rows once, and shows the first frame without m
   const steps = (first: string, second: string) => `0.00%{visibility:${first}}25.00%{visibility:${second}}`;
   t.same(shown, [
     ["same", false, steps("visible", "visible")],
-    ["old", false, steps("visible", "hidden")],
-    ["new,x: undo", true, steps("hidden", "visible")],
+    ["old", true, steps("visible", "hidden")],
+    ["new,x: undo", false, steps("hidden", "visible")],
   ]);
   t.match(svg, "animation:4s step-end infinite");
   t.match(svg, "prefers-reduced-motion");

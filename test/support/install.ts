@@ -7,15 +7,20 @@ import { type Nvim, root } from "./nvim.ts";
 
 const readme = readFileSync(join(root, "README.md"), "utf8");
 
-/** Returns the code block of an installation method in the README. Replaces the published repository by `url`. */
-export function way(heading: string, url: string): string {
-  const section = readme.slice(readme.indexOf(`\n### ${heading}`));
-  const block = /^```(?:lua|sh)\n([\s\S]*?)^```/m.exec(section)?.[1];
-  if (block === undefined) throw new Error(`the README has no block for ${heading}`);
-  const replaced = block.replace(/"(https:\/\/github\.com\/)?<owner>\/gemini-bridge\.nvim"/, `"${url}"`);
-  if (replaced === block) throw new Error(`${heading} names no repository`);
+/** Returns the Lua code of an installation method in the README. Replaces the checkout by the folder `checkout`. */
+export function way(name: string, checkout: string): string {
+  const section = readme.slice(readme.search(new RegExp(`^(\\*\\*|With \\[)${name}`, "m")));
+  const block = /^```lua\n([\s\S]*?)^```/m.exec(section)?.[1];
+  if (block === undefined) throw new Error(`the README has no block for ${name}`);
+  const replaced = block.replace("~/src/gemini-bridge.nvim", checkout);
+  if (replaced === block) throw new Error(`${name} names no checkout`);
   return replaced;
 }
+
+/** Lua that sets the key maps of the README's specification for lazy.nvim, as lazy.nvim does. */
+export const README_KEYS = `for _, key in ipairs((${way("lazy.nvim", root)}).keys) do
+  vim.keymap.set(key.mode or "n", key[1], key[2], { desc = key.desc })
+end`;
 
 /** Lua that removes this checkout from 'runtimepath', so that Neovim can only find the installed plugin. */
 export const FORGET = `vim.opt.runtimepath:remove(${JSON.stringify(root)})\n`;

@@ -1,0 +1,106 @@
+// Generates the tables of the documentation: the known CLIs, from their profiles; the performance, from the results of
+// the benchmarks; and what the tests of reliability state.
+// usage: tables.ts [--check]    --check writes nothing, and fails if a table differs
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { defaultSettings } from "../src/profiles/default-settings.ts";
+import { launchArguments, launchVariables } from "../src/profiles/launch-arguments.ts";
+import { type Profile, profilesOf } from "../src/profiles/profiles.ts";
+
+const read = (file: string) => readFileSync(join(import.meta.dirname, "..", file), "utf8");
+const yes = (is: boolean) => (is ? "yes" : "no");
+
+function rowOf(profile: Profile): string[] {
+  const hook = "/hook.sh";
+  // Everything that the plugin gives to the CLI at the CLI's start: default settings, arguments and variables.
+  const given = JSON.stringify([
+    profile.defaults ? defaultSettings(profile, hook) : [],
+    launchArguments(profile, hook),
+    Object.values(launchVariables(profile)),
+  ]).replaceAll("\\", "");
+  return [
+    profile.label,
+    profile.name === "gemini" ? "`:Gemini`" : `\`:Gemini cli=${profile.name}\``,
+    profile.content === "socket" ? "active file, selection" : "open files, cursor, selection",
+    yes(profile.reviews),
+    yes(given.includes('"hooks":')),
+    yes(profile.gate !== undefined),
+    yes(/"mcp(Servers)?":/.test(given)),
+  ];
+}
+
+/** Rows of `bench/results.md` that a user can feel. */
+const FELT = [
+  "start of Neovim, plugin installed",
+  ":GeminiStart until the discovery file",
+  ":GeminiStart blocks the editor",
+  "CursorMoved, 10 buffers, 0 clients",
+  "CursorMoved, 10 buffers, 3 clients",
+  "longest block while a snapshot is taken, 1,000 buffers",
+  "event to notification at the client",
+  ...["1 KB", "1 MB", "10 MB"].flatMap((size) => [
+    `openDiff answered, ${size}`,
+    `openDiff blocks the editor, ${size}`,
+    `:GeminiAccept until the client has it, ${size}`,
+  ]),
+  "hooks of an edit, before and after, 1 KB",
+];
+
+/** Returns figures and floors of these rows on the newest measured Neovim. */
+function performance(): string[][] {
+  const [nvim = "", ...lines] = read("bench/results.md").split("\n## ").at(-1)?.split("\n") ?? [];
+  const measured = new Map(
+    lines.map((line) => line.split(" | ")).map(([name = "", ...cells]) => [name, cells]),
+  );
+  return [
+    [`Median (quartiles), ${nvim}`, "Figure", "Floor"],
+    ...FELT.map((name) => {
+      const [figure, floor] = measured.get(`| ${name}`) ?? [];
+      if (figure === undefined) throw new Error(`bench/results.md has no row "${name}"`);
+      return [name, figure, floor?.trim() ?? ""];
+    }),
+  ];
+}
+
+/** Tests of everything that could break a working day. */
+const RELIABLE = [
+  ...["death", "crash", "lifecycle", "working-day", "fuzz", "context-property"].map((name) => `nvim/${name}`),
+  ...["hostile", "peers", "fuzz", "conformance"].map((name) => `http/${name}`),
+  "unit/changes-property",
+];
+
+function reliability(): string[][] {
+  const rows = RELIABLE.flatMap((name) => {
+    const file = `test/${name}.test.ts`;
+    const titles = [...read(file).matchAll(/^t\.test\(\s*"(.+?)",$|^t\.test\("(.+?)",/gm)];
+    if (titles.length === 0) throw new Error(`${file} has no test`);
+    return titles.map(([, long, short]) => [long ?? short ?? "", `[${name}](../${file})`]);
+  });
+  return [["What the test states", "Test"], ...rows];
+}
+
+const TABLES: [file: string, name: string, rows: string[][]][] = [
+  [
+    "README.md",
+    "clis",
+    [["CLI", "Start", "Context", "Reviews", "Changes, turns", "Gate", "Tools"], ...profilesOf().map(rowOf)],
+  ],
+  ["doc/performance.md", "performance", performance()],
+  ["doc/reliability.md", "reliability", reliability()],
+];
+
+for (const [file, name, [header = [], ...rows]] of TABLES) {
+  const before = read(file);
+  const [start, end] = [`<!-- ${name}:start -->\n`, `<!-- ${name}:end -->`];
+  const [head, rest] = before.split(start);
+  const [, tail] = rest?.split(end) ?? [];
+  if (head === undefined || tail === undefined) throw new Error(`${file} needs ${start.trim()} and ${end}`);
+  const line = (cells: string[]) => `| ${cells.join(" | ")} |\n`;
+  const table = [line(header), `|${"---|".repeat(header.length)}\n`, ...rows.map(line)].join("");
+  const after = head + start + table + end + tail;
+  if (after === before) continue;
+  if (process.argv.includes("--check")) {
+    console.error(`${file}: the table ${name} is out of date; run: make doc`);
+    process.exitCode = 1;
+  } else writeFileSync(join(import.meta.dirname, "..", file), after);
+}
