@@ -67,7 +67,7 @@ end
 local function width_of_end(text, cells)
   local third = math.floor(cells / 3)
   local width = third
-  for _, pattern in ipairs({ ".*(:Gemini.*)", ".*[.:;] (.*)" }) do
+  for _, pattern in ipairs({ "^.*(:Gemini.*)", "^.*[.:;] (.*)" }) do
     local wanted = vim.fn.strdisplaywidth(text:match(pattern) or "")
     if wanted <= 2 * third then
       width = math.max(width, wanted)

@@ -94,8 +94,18 @@ const EDITS = [
 ];
 const SHELLS = ["run_shell_command", "Bash"];
 
-/** Matches the prompt that Claude Code itself sends when a task in the background has ended. Captures the summary. */
-const TASK_ENDED = /^<task-notification>.*<summary>(.*?)<\/summary>/s;
+/**
+ * Finds the summary in the prompt that Claude Code itself sends when a task in the background has ended. Uses no
+ * pattern: on a prompt with many tags, a pattern would try all pairs of tags.
+ */
+function endedTask(prompt: string): string | undefined {
+  const [open, close] = ["<summary>", "</summary>"];
+  const start = prompt.lastIndexOf(open, prompt.lastIndexOf(close));
+  if (start < 0 || !prompt.startsWith("<task-notification>")) return undefined;
+  const from = start + open.length;
+  const to = prompt.indexOf(close, from);
+  return to < 0 ? undefined : prompt.slice(from, to);
+}
 
 const Base = {
   session_id: z.string().min(1).max(256),
@@ -183,7 +193,7 @@ function meaningOf(hook: HookInput, canAsk: boolean): EventDetails | undefined {
     case "BeforeAgent":
       return { kind: "turn_started", prompt: hook.prompt, hook: hook.hook_event_name };
     case "UserPromptSubmit": {
-      const summary = TASK_ENDED.exec(hook.prompt)?.[1];
+      const summary = endedTask(hook.prompt);
       // Ignores an empty prompt: Qwen Code also runs this hook when it sends results of tools to the model.
       if (hook.prompt.trim() === "") return undefined;
       return {

@@ -44,7 +44,7 @@ export async function releaseOfProgram(path: string, args: readonly string[]): P
   // A shell would not pass `--version` to the CLI, but would start the CLI.
   if (args.some((word) => /^-[a-z]*c$/.test(word))) return undefined;
   const version = releaseOfCommand([path, ...args]);
-  return version ?? /\d+\.\d+\.\d+/.exec(await run(path, [...args, "--version"], TIMEOUT_MS))?.[0];
+  return version ?? /(?<!\d)\d+\.\d+\.\d+/.exec(await run(path, [...args, "--version"], TIMEOUT_MS))?.[0];
 }
 
 /** Returns the release of the npm package that contains a file. Undefined if the package is not Gemini CLI. */

@@ -78,7 +78,7 @@ export function checkToken({ tokens }: Address): onRequestHookHandler {
   const findToken = createFindToken(tokens);
   return (request, reply, done) => {
     // The scheme is case-insensitive (RFC 9110, 11.1); the token is case-sensitive.
-    const given = /^bearer +(.*)$/i.exec(request.headers.authorization ?? "")?.[1] ?? "";
+    const given = /^bearer +(.*)$/is.exec(request.headers.authorization ?? "")?.[1] ?? "";
     const name = findToken(given);
     request.credential = name ?? "";
     if (name !== undefined) done();

@@ -19,17 +19,26 @@ export function decode(text: string, character: number, encoding: string): numbe
   return decoded.length + Math.max(0, character - units.length);
 }
 
-const WORD = "[\\p{L}\\p{N}_$]";
+const WORDS = /[\p{L}\p{N}_$]+/gu;
+const ENDS_IN_WORD = /[\p{L}\p{N}_$]$/u;
+const BEGINS_WITH_WORD = /^[\p{L}\p{N}_$]/u;
+
+/** Returns whether the text at a position is not a part of a longer word. */
+function isWhole(text: string, at: number, length: number): boolean {
+  // The two units before and after contain a complete character, also one beyond the basic plane.
+  const [before, after] = [text.slice(Math.max(0, at - 2), at), text.slice(at + length, at + length + 2)];
+  return !ENDS_IN_WORD.test(before) && !BEGINS_WITH_WORD.test(after);
+}
 
 /**
  * Finds a symbol in a line, preferably as a whole word. For `a.b`, returns the position of `b`.
  * @returns the column (0-based, UTF-16 units); undefined if the line does not contain the symbol
  */
 export function findSymbol(text: string, symbol: string): number | undefined {
-  const escaped = symbol.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
-  const whole = new RegExp(`(?<!${WORD})${escaped}(?!${WORD})`, "u").exec(text)?.index;
-  const index = whole ?? text.indexOf(symbol);
-  if (symbol === "" || index < 0) return undefined;
-  const lastWord = /[\p{L}\p{N}_$]+[^\p{L}\p{N}_$]*$/u.exec(symbol)?.index ?? 0;
-  return index + lastWord;
+  const first = text.indexOf(symbol);
+  if (symbol === "" || first < 0) return undefined;
+  let whole = first;
+  while (whole >= 0 && !isWhole(text, whole, symbol.length)) whole = text.indexOf(symbol, whole + 1);
+  const lastWord = [...symbol.matchAll(WORDS)].at(-1)?.index ?? 0;
+  return (whole < 0 ? first : whole) + lastWord;
 }

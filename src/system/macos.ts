@@ -68,7 +68,7 @@ export function parseDirectory(printed: string): string | undefined {
  * @param printed output of `lsof -Fn`, with names such as `127.0.0.1:52001->127.0.0.1:41234`
  */
 export function parseConnections(printed: string, ports: readonly number[]): Connection[] {
-  return [...printed.matchAll(/^n\S+:(\d+)->\S+:(\d+)$/gm)]
+  return [...printed.matchAll(/^n[^\s>]+:(\d+)->[^\s>]+:(\d+)$/gm)]
     .map(([, own, remote]) => ({ own: Number(own), remote: Number(remote) }))
     .filter(({ remote }) => ports.includes(remote));
 }

@@ -63,7 +63,9 @@ function packageIn(manager: string, args: readonly string[]): string | undefined
     if (!/^(exec|x|dlx)$/.test(words.shift() ?? "")) return undefined;
   } else if (!/^(npx|npx-cli|pnpx|bunx)$/.test(nameOf(manager))) return undefined;
   // Leaves out values of options, such as the address of a registry.
-  return words.find((word) => /^(@[\w.-]+\/)?[\w.-]+(@|$)/.test(word))?.replace(/(?<=.)@.*$/, "");
+  const asked = words.find((word) => /^(@[\w.-]+\/)?[\w.-]+(@|$)/.test(word));
+  const version = asked?.indexOf("@", 1) ?? -1;
+  return version < 0 ? asked : asked?.slice(0, version);
 }
 
 /**

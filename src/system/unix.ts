@@ -52,7 +52,7 @@ function programOf({ command }: Process): string {
   return basename(command.split(" ", 1)[0] ?? "");
 }
 
-const LINE = /^ *(\d+) +(\d+) +(\S+) *(.*?) *$/gm;
+const LINE = /^ *(\d+) +(\d+) +(\S+)(.*)$/gm;
 
 /**
  * Parses a table of processes.
@@ -61,8 +61,8 @@ const LINE = /^ *(\d+) +(\d+) +(\S+) *(.*?) *$/gm;
 export function parseProcesses(printed: string): ProcessTable {
   const table = new Map<number, Process>();
   for (const [, pid, parent, elapsed = "", command = ""] of printed.matchAll(LINE)) {
-    const process = { pid: Number(pid), parent: Number(parent), seconds: secondsOf(elapsed), command };
-    table.set(process.pid, process);
+    const seconds = secondsOf(elapsed);
+    table.set(Number(pid), { pid: Number(pid), parent: Number(parent), seconds, command: command.trim() });
   }
   return table;
 }

@@ -93,7 +93,7 @@ local function backups(name)
     -- A leading dot stands for the folder of the file.
     local is_relative = directory == "." or vim.startswith(directory, "./")
     local place = is_relative and folder .. directory:sub(2) or vim.fn.fnamemodify(directory, ":p")
-    place = place:gsub("/+$", "")
+    place = place:match("^(.*[^/])") or ""
     found[#found + 1] = ("%s/%s%s"):format(place, vim.fs.basename(name), vim.o.backupext)
   end
   return found

@@ -12,7 +12,7 @@ function M.commands(line)
   local own = vim.api.nvim_buf_get_commands(0, {})[command.cmd] or vim.api.nvim_get_commands({})[command.cmd]
   local commands = { command }
   if own then
-    commands = own.definition ~= line and M.commands((own.definition:gsub("<[^>]*>", ""))) or {}
+    commands = own.definition ~= line and M.commands((own.definition:gsub("<[^<>]*>", ""))) or {}
   end
   local rest = command.nextcmd or ""
   return rest ~= "" and rest ~= line and vim.list_extend(commands, M.commands(rest)) or commands

@@ -61,7 +61,8 @@ function M.omnifunc(findstart, base)
     local before = vim.api.nvim_get_current_line():sub(1, vim.api.nvim_win_get_cursor(0)[2])
     -- A blank ends a reference, unless a backslash precedes the blank.
     local masked = before:gsub("\\.", "__")
-    return (masked:find("@[^%s@]*$") or masked:find("[%w_\128-\255]*$")) - 1
+    local word = masked:match("^.*[^%w_\128-\255]()") or 1
+    return (masked:find("@[^%s@]*$") or word) - 1
   elseif base:sub(1, 1) ~= "@" then
     return words(base)
   end

@@ -92,7 +92,7 @@ function M.of_terminal(buf)
     found.title = "Output of a terminal"
     -- Terminals pad lines with blanks. Removes these blanks.
     found.lines = vim.tbl_map(function(line)
-      return (line:gsub("%s+$", ""))
+      return line:match("^.*%S") or ""
     end, found.lines)
   end
   return found

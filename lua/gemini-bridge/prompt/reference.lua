@@ -36,7 +36,7 @@ end
 ---@param cwd string The CLI's directory.
 ---@return string # Relative to `cwd` if the path is below that directory.
 local function shortened(path, cwd)
-  local root = cwd:gsub("/*$", "/")
+  local root = (cwd:match("^(.*[^/])") or "") .. "/"
   return vim.startswith(path, root) and path ~= root and path:sub(#root + 1) or path
 end
 

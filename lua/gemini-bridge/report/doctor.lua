@@ -114,7 +114,10 @@ local function report_failure(output)
   elseif obstacle then
     vim.health.error("The Node part cannot be built: " .. obstacle)
   elseif state == "current" then
-    local reason = output:match("[^\n]*Error[^\n]*") or vim.trim(output):match("[^\n]*$")
+    local lines = vim.split(vim.trim(output), "\n", { plain = true })
+    local reason = vim.iter(lines):find(function(line)
+      return line:find("Error", 1, true)
+    end) or lines[#lines]
     vim.health.error(
       "The doctor failed: " .. (reason ~= "" and reason or "there was no answer"),
       ("run `%s %s` in a shell to see the details"):format(config.get().node, program)
@@ -174,8 +177,8 @@ end
 ---@return string[]
 function M.running()
   local pids = {}
-  for pid in (run("--list") or ""):gmatch("(%d+) [^\n]*") do
-    pids[#pids + 1] = pid
+  for line in vim.gsplit(run("--list") or "", "\n", { plain = true }) do
+    pids[#pids + 1] = line:match("^(%d+) ")
   end
   return pids
 end
