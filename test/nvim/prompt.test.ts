@@ -35,7 +35,7 @@ t.test(":GeminiPrompt opens a buffer, and :w sends its text", async (t) => {
   await nvim.input(":GeminiPrompt and ZZ<CR>ZZ");
   await receives(nvim, "<and ZZ >\r");
   await nvim.waitFor(`not (${isOpen})`, "the window to close");
-  await nvim.command("bwipeout! term://*");
+  await nvim.command("bwipeout! gemini-terminal://*");
   t.same(await nvim.lua("return vim.fn.winlayout()"), before);
 });
 

@@ -130,9 +130,9 @@ t.test(
 );
 
 /** Configuration of a user who starts Terminal mode at each entry into a terminal. */
-const ALWAYS_INSERT = "vim.cmd('autocmd BufEnter,WinEnter term://* startinsert')";
+const ALWAYS_INSERT = "vim.cmd('autocmd BufEnter,WinEnter gemini-terminal://* startinsert')";
 const ALWAYS_INSERT_LATER = `vim.api.nvim_create_autocmd({ 'BufEnter', 'WinEnter' }, {
-  pattern = 'term://*', callback = vim.schedule_wrap(function() vim.cmd.startinsert() end) })`;
+  pattern = 'gemini-terminal://*', callback = vim.schedule_wrap(function() vim.cmd.startinsert() end) })`;
 
 for (const [config, init] of [
   ["", ""],

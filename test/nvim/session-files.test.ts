@@ -1,5 +1,6 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import t from "tap";
+import { startBridge } from "../support/bridge.ts";
 import { startNvim } from "../support/nvim.ts";
 import { startReviewer } from "../support/review.ts";
 
@@ -59,4 +60,28 @@ t.test("a cancelled :quit of Neovim leaves the review unchanged", async (t) => {
   t.same(await nvim.lua(WINDOWS), shown);
   await nvim.command("GeminiAccept");
   t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: PROPOSED } });
+});
+
+t.test("a restored session runs no command from a terminal's name, and contains no terminal", async (t) => {
+  const { nvim } = await startBridge(t, {
+    files: FILES,
+    args: ["b.txt"],
+    init: `${SAVES} require('gemini-bridge').setup({ extension = false, terminal = { cmd = { 'cat' } } })`,
+  });
+  for (const name of ["touch marker", "$(touch marker)", "touch marker #%"]) {
+    await nvim.command(`Gemini! name=${name.replaceAll(" ", "\\ ")}`);
+    await nvim.waitFor(`vim.b.gemini_terminal == '${name}'`, "the terminal");
+  }
+  await nvim.lua("vim.cmd.stopinsert() vim.cmd.vsplit()");
+  nvim.nvim.notify("nvim_command", ["qall!"]);
+  await nvim.exited;
+  const session = readFileSync(nvim.path("session.vim"), "utf8");
+  t.match(session, /gemini-terminal:/, "the session names the terminal");
+  writeFileSync(restored.path("session.vim"), session.replaceAll(nvim.dirs.base, restored.dirs.base));
+  await restored.command("silent tabonly | silent only | silent %bwipeout!");
+  await restored.lua("vim.cmd.source((...))", restored.path("session.vim"));
+  await restored.waitFor("vim.fn.bufnr('gemini-terminal') < 0", "the terminals to be gone");
+  t.same(await restored.lua(WINDOWS), ["b.txt"]);
+  t.same(await restored.lua("return vim.fn.getcompletion('term', 'buffer')"), []);
+  t.notOk(existsSync(restored.path("marker")));
 });

@@ -55,7 +55,11 @@ t.test("the buffers of terminals are named after the terminals", async (t) => {
   }
   const list = "vim.tbl_map(function(buf) return vim.fn.bufname(buf) end, vim.api.nvim_list_bufs())";
   await nvim.waitFor(`#${list} == 3`, "no buffer to be left of the old names");
-  t.same(await nvim.lua(`return ${list}`), ["a.txt", "term://gemini", "term://my tests"]);
+  t.same(await nvim.lua(`return ${list}`), [
+    "a.txt",
+    "gemini-terminal://gemini",
+    "gemini-terminal://my tests",
+  ]);
 });
 
 t.test(":Gemini toggles the terminal", async (t) => {

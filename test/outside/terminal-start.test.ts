@@ -65,7 +65,7 @@ t.test("a login that Google refuses is recognized on the screen, and reported on
   await nvim.command("Gemini");
   await nvim.waitFor(async () => (await hints()) === 1, "what to do", 15_000);
   t.match(await nvim.messages(), /or Vertex AI \(\/auth\), or run :Gemini cli=qwen/);
-  await nvim.lua("vim.fn.chansend(vim.bo[vim.fn.bufnr('term://gemini')].channel, 'again\\n')");
+  await nvim.lua("vim.fn.chansend(vim.bo[vim.fn.bufnr('gemini-terminal://gemini')].channel, 'again\\n')");
   await shows(nvim, /again/);
   t.equal(await hints(), 1);
 });

@@ -3,6 +3,7 @@ local layout = require("gemini-bridge.terminal.layout")
 local focus = require("gemini-bridge.editor.focus_and_mode")
 local follow_output = require("gemini-bridge.terminal.follow_output")
 local scheduler = require("gemini-bridge.editor.scheduler")
+local set_buffer_name = require("gemini-bridge.terminal.set_buffer_name")
 
 local M = {}
 
@@ -157,23 +158,6 @@ function View:close()
   end
 end
 
---- Gives the buffer a short name, unless another buffer has the same name. After renaming, deletes the unlisted buffer
---- that Neovim creates for the old name.
----@param buf integer
----@param name string
-local function set_name(buf, name)
-  local old = vim.api.nvim_buf_get_name(buf)
-  local quoted = vim.fn.string("term://" .. name)
-  if not pcall(vim.cmd, ("keepalt call nvim_buf_set_name(%d, %s)"):format(buf, quoted)) then
-    return
-  end
-  for _, other in ipairs(vim.api.nvim_list_bufs()) do
-    if other ~= buf and vim.api.nvim_buf_get_name(other) == old then
-      vim.api.nvim_buf_delete(other, { force = true })
-    end
-  end
-end
-
 --- Runs a program in the terminal's buffer.
 ---@param spec gemini_bridge.TerminalSpec
 ---@return string? problem
@@ -201,7 +185,7 @@ function View:start(spec)
   if not ok or job <= 0 then
     return tostring(job)
   end
-  set_name(self.buf, spec.name)
+  set_buffer_name(self.buf, spec.name)
   if self:focused() then
     self:resume()
   end

@@ -86,6 +86,7 @@ local function snacks_view()
       },
     })
     view.buf = terminal.buf
+    require("gemini-bridge.terminal.set_buffer_name")(view.buf, spec.name)
   end
   function view.hide()
     terminal:hide()
