@@ -151,17 +151,29 @@ t.test(
   },
 );
 
-t.test("two starts of a CLI wait for the same answer about the extension", async (t) => {
-  const nvim = await startWithProgram(
-    t,
-    "_G.asked = 0\nvim.ui.select = function(_, _, choose) _G.asked, _G.choose = _G.asked + 1, choose end",
-  );
+/** Lua of a picker that calls back only if the user chooses an item. */
+const PICKER = `
+_G.asked = 0
+vim.ui.select = function(_, _, choose)
+  local picker = { relative = "editor", row = 2, col = 2, width = 20, height = 3 }
+  _G.asked, _G.picker = _G.asked + 1, vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), true, picker)
+  _G.choose = function(item) vim.api.nvim_win_close(_G.picker, true) choose(item) end
+end`;
+
+t.test("two starts of a CLI wait for the same answer, or for the end of the picker", async (t) => {
+  const nvim = await startWithProgram(t, PICKER);
   await nvim.command("Gemini");
   await nvim.command("Gemini!");
   t.equal(await asked(nvim), 1);
   await nvim.lua("_G.choose('Not now')");
   await run(nvim, 2);
   t.equal(await nvim.lua("return #require('gemini-bridge.terminal.terminals').list()"), 2);
+
+  await nvim.lua("require('gemini-bridge.extension.offer').forget_answer('gemini')");
+  await nvim.command("Gemini!");
+  t.equal(await asked(nvim), 2);
+  await nvim.lua("vim.api.nvim_win_close(_G.picker, true)");
+  await run(nvim, 3);
 });
 
 t.test("the answer Never is kept for later Neovims until the extension is installed", async (t) => {

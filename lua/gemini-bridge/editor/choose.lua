@@ -1,5 +1,44 @@
 --- Lets the user choose an item with |vim.ui.select()|.
 
+--- Interval between checks whether a picker is still open.
+local POLL_INTERVAL_MS = 200
+--- Number of checks in a row without a picker after which the user has cancelled. A picker may open its window later.
+local MAX_CHECKS_WITHOUT_PICKER = 5
+
+--- Returns true if a picker may be open: a float that is newer than the question, or the command line.
+---@param before integer[] Windows before the question.
+---@return boolean
+local function may_be_open(before)
+  return vim.api.nvim_get_mode().mode:find("^[cr]") ~= nil
+    or vim.iter(vim.api.nvim_list_wins()):any(function(win)
+      return not vim.list_contains(before, win) and vim.api.nvim_win_get_config(win).relative ~= ""
+    end)
+end
+
+--- Calls a function when no picker is open any more. Some pickers never call back if the user closes them, for example
+--- fzf-lua and telescope-ui-select.
+---@param before integer[] Windows before the question.
+---@param is_answered fun(): boolean
+---@param cancel fun()
+local function watch(before, is_answered, cancel)
+  local timer = assert(vim.uv.new_timer())
+  local checks = 0
+  timer:start(
+    POLL_INTERVAL_MS,
+    POLL_INTERVAL_MS,
+    vim.schedule_wrap(function()
+      if timer:is_closing() then
+        return
+      end
+      checks = may_be_open(before) and 0 or checks + 1
+      if is_answered() or checks == MAX_CHECKS_WITHOUT_PICKER then
+        timer:close()
+        cancel()
+      end
+    end)
+  )
+end
+
 ---@generic T
 ---@param choices T[]
 ---@param options { prompt: string, format_item?: (fun(choice: T): string), preview_item?: fun(choice: T): table }
@@ -13,8 +52,15 @@ return function(choices, options, answer)
     end
   end
   options.kind = "gemini-bridge"
+  local before = vim.api.nvim_list_wins()
   -- Treats an error as a cancellation, because CTRL-C raises an error in Neovim's own `vim.ui.select`.
   if not pcall(vim.ui.select, choices, options, once) then
     once(nil)
+  elseif not is_answered then
+    watch(before, function()
+      return is_answered
+    end, function()
+      once(nil)
+    end)
   end
 end
