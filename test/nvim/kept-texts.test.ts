@@ -1,4 +1,4 @@
-/** Tests that text which a user has typed into a proposal is kept if the review ends without a decision. */
+/** Tests that text which a user has typed into a proposal is kept until the file contains it. */
 import {
   chmodSync,
   existsSync,
@@ -9,12 +9,12 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
 import { type Nvim, type NvimOptions, startNvim } from "../support/nvim.ts";
 import { killAll } from "../support/processes.ts";
-import { startReviewer } from "../support/review.ts";
+import { type Reviewer, startReviewer } from "../support/review.ts";
 import { waitFor } from "../support/wait.ts";
 
 const FILES = { "a.txt": "one\n", "b.txt": "b\n", "c.txt": "c\n" };
@@ -25,7 +25,12 @@ async function start(t: Test, options: NvimOptions = {}) {
   return { reviewer, nvim: reviewer.nvim, id };
 }
 
-const Kept = z.object({ path: z.string(), text: z.string(), deleted: z.boolean().optional() });
+const Kept = z.object({
+  path: z.string(),
+  text: z.string(),
+  deleted: z.boolean().optional(),
+  quiet: z.boolean().optional(),
+});
 type Kept = z.infer<typeof Kept>;
 
 const lines = "vim.api.nvim_buf_get_lines(0, 0, -1, true)";
@@ -136,6 +141,83 @@ t.test("an edited text whose acceptance did not arrive is kept after Neovim's en
   nvim.nvim.notify("nvim_command", ["qall"]);
   await nvim.exited;
   t.match(keptTexts(nvim), [{ path: nvim.path("a.txt"), text: "twomine\n" }]);
+});
+
+/** Opens a review, adds a line to the proposal, and accepts with `:w`, or ends the review as `end` does. */
+async function handOver(reviewer: Reviewer, name: string, end?: (id: number) => Promise<unknown>) {
+  const id = await reviewer.open(reviewer.nvim.path(name), "two\n");
+  await reviewer.review();
+  await reviewer.nvim.input("omine<Esc>");
+  if (end) return end(id);
+  await reviewer.nvim.input(":w<CR>");
+  await reviewer.outcome();
+  await reviewer.call("decision_settled", { id, delivered: true, filePath: reviewer.nvim.path(name) });
+}
+
+t.test("an edited text is kept until the file contains it, or the user has rejected it", async (t) => {
+  const names = ["unwritten", "refused", "other", "written", "rejected", "again", "untouched"];
+  const files = Object.fromEntries(names.map((name) => [`${name}.txt`, "one\n"]));
+  const { reviewer, nvim } = await startReviewer(t, { files });
+  const write = (name: string, text: string) => writeFileSync(nvim.path(name), text);
+  const closeByCli = (id: number) => reviewer.close(id, "cli");
+  await handOver(reviewer, "unwritten.txt");
+  await handOver(reviewer, "refused.txt", closeByCli);
+  await handOver(reviewer, "other.txt");
+  write("other.txt", "two, formatted\nmine\n");
+  await handOver(reviewer, "written.txt");
+  write("written.txt", "\uFEFFtwo\r\nmine");
+  await handOver(reviewer, "rejected.txt", () => nvim.command("GeminiReject"));
+  await handOver(reviewer, "again.txt", closeByCli);
+  write("again.txt", "two\n"); // the CLI has dropped the edits, so the host shows them again
+  await reviewer.open(nvim.path("again.txt"), "two\nmine\n");
+  await nvim.command("GeminiReject");
+  const untouched = await reviewer.open(nvim.path("untouched.txt"), "two\n");
+  await nvim.command("GeminiAccept");
+  await reviewer.call("decision_settled", { id: untouched, delivered: true, filePath: "" });
+  t.match(drafts(nvim), "unwritten", "after a kill, the next Neovim would find it");
+  t.same(keptTexts(nvim), [], "the CLI may still write the texts");
+
+  const said = await nvim.says(/did not write your edits to refused\.txt\. Open them with :edit \S+/, 15_000);
+  t.match(said, /Gemini CLI did not write your edits to unwritten\.txt\. Open them with :edit gemini:\S+/);
+  t.notMatch(said, /edits to (other|written|rejected|again|untouched)/);
+  const kept = ["unwritten.txt", "refused.txt", "other.txt"];
+  await waitFor(() => keptTexts(nvim).length >= kept.length, "the text that is kept without a message");
+  t.match(
+    keptTexts(nvim)
+      .map(({ path, text, quiet }) => `${basename(path)} ${text} ${quiet}`)
+      .sort(),
+    kept.map((name) => `${name} two\nmine\n ${name === "other.txt"}`).sort(),
+  );
+  await waitFor(() => drafts(nvim) === "", "the drafts to be deleted");
+
+  await nvim.command("GeminiReview other.txt");
+  t.same(await nvim.lua(`return ${lines}`), ["two", "mine"]);
+  await nvim.command("close");
+  await nvim.lua("vim.ui.select = function(items, _, choose) offered = #items choose(items[3]) end");
+  await nvim.command("GeminiReview");
+  t.match(await nvim.lua("return { vim.api.nvim_buf_get_name(0), offered }"), [/gemini:\/\/kept\/1\//, 3]);
+
+  // In the next Neovim, the file contains one of the texts.
+  write("refused.txt", "two\nmine\n");
+  nvim.nvim.notify("nvim_command", ["qall!"]);
+  await nvim.exited;
+  const next = await startNvim(t, { after: nvim });
+  await hostRuns(next);
+  t.match(
+    await next.says(/from an earlier session were saved/),
+    /Open them with :edit gemini:\S+unwritten.txt$/m,
+  );
+});
+
+t.test("an edited text that the CLI has received but not written is kept after Neovim's end", async (t) => {
+  const { reviewer, nvim } = await startReviewer(t, { files: FILES });
+  await handOver(reviewer, "a.txt", (id) => reviewer.close(id, "cli"));
+  await handOver(reviewer, "b.txt");
+  writeFileSync(nvim.path("b.txt"), "two\nmine\n");
+  nvim.nvim.notify("nvim_command", ["qall"]);
+  await nvim.exited;
+  t.match(keptTexts(nvim), [{ path: nvim.path("a.txt"), text: "two\nmine\n" }]);
+  t.equal(keptTexts(nvim).length, 1);
 });
 
 t.test("texts that an earlier Neovim has saved can be restored for a week", async (t) => {

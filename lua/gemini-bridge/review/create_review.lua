@@ -135,6 +135,7 @@ function M.create(params)
     state = "waiting",
     version = path.version(params.filePath),
     proposed = params.newContent,
+    is_users = records.take_handed(params.filePath, params.newContent),
     text_id = params.textId,
     replaced = {},
     hunks = {},
@@ -163,12 +164,13 @@ end
 ---@param params { newContent: string, textId: string }
 function M.replace(review, params)
   local content = records.content(review)
-  local is_edited = content ~= review.proposed
+  local is_edited = records.is_edited(review, content)
   if is_edited then
     table.insert(review.replaced, content)
   end
   local is_seen = is_edited or review.view ~= nil and review.view.visited
   review.proposed, review.text_id, review.written = params.newContent, params.textId, nil
+  review.is_users = false
   if is_seen then
     review.is_replaced = true
     local undo = is_edited and " Undo (u) restores your text." or ""

@@ -1,7 +1,9 @@
 --- Ends reviews. Sends the decision to the Node host at once, and closes the windows as soon as Neovim allows changes.
+local await_write = require("gemini-bridge.review.await_write")
 local channel = require("gemini-bridge.bridge.channel")
 local config = require("gemini-bridge.config")
 local lost_characters = require("gemini-bridge.review.lost_characters")
+local drafts = require("gemini-bridge.review.drafts")
 local saved_texts = require("gemini-bridge.review.saved_texts")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
@@ -32,15 +34,18 @@ function M.announce(review)
   end
 end
 
---- Saves the user's edits after a review has ended without a decision.
+--- Saves the edits that the CLI does not get, after a review has ended without a decision.
 ---@param review gemini_bridge.Review
 local function keep_edits(review)
   for _, edits in ipairs(records.edits(review)) do
-    local command = saved_texts.keep(review.filePath, edits)
-    local name = path.display(review.filePath, 24)
-    notify(("The review of %s has ended. Open your edits with %s"):format(name, command), "warn")
+    local command = saved_texts.keep({ filePath = review.filePath, content = edits })
+    if command then
+      local name = path.display(review.filePath, 24)
+      notify(("The review of %s has ended. Open your edits with %s"):format(name, command), "warn")
+    end
   end
-  records.remove(review)
+  records.hand_over(review)
+  await_write.follow()
 end
 
 --- Returns true while the user is typing in the proposal: in a mode other than Normal mode, or in the middle of a
@@ -98,9 +103,10 @@ end
 ---@param outcome "Accepted"|"Rejected"|"Closed"
 ---@param close_when "now"|"next" When to close windows and buffers: now, or in the next tick.
 ---@param decision? gemini_bridge.Decision
+---@param content? string Text that the CLI gets.
 ---@return boolean first False if the review had already ended.
-local function finish(review, outcome, close_when, decision)
-  if not records.finish(review, decision) then
+local function finish(review, outcome, close_when, decision, content)
+  if not records.finish(review, decision, content) then
     return false
   end
   if decision then
@@ -109,6 +115,10 @@ local function finish(review, outcome, close_when, decision)
       payload = { id = review.id, textId = review.text_id, version = payload.version }
     end
     channel.notify(event, payload)
+  end
+  if review.handed then
+    drafts.follow()
+    await_write.follow()
   end
   M.announce(review)
   emit(outcome, review)
@@ -176,7 +186,7 @@ function M.accept(review, close_when, force)
   end
   -- Sends the version of the file that the user has compared. The Node host must not overwrite a later version.
   local payload = { id = review.id, content = content, version = path.version(review.filePath) }
-  return finish(review, "Accepted", close_when, { "diff_accepted", payload })
+  return finish(review, "Accepted", close_when, { "diff_accepted", payload }, content)
 end
 
 --- Accepts a proposal after the user has typed `:w` or a similar command.
@@ -205,11 +215,10 @@ end
 
 --- Ends a review without a decision.
 ---@param review gemini_bridge.Review
----@param delivered? string Text that the CLI or the Node host already has. All other edited texts are saved.
+---@param content? string Text that the CLI gets. All other edited texts are saved.
 ---@return boolean first
-function M.close(review, delivered)
-  review.delivered = delivered
-  return finish(review, "Closed", "now")
+function M.close(review, content)
+  return finish(review, "Closed", "now", nil, content)
 end
 
 --- Tells the user that the CLI did not receive a decision. Saves the accepted text.
@@ -224,16 +233,18 @@ local function report_lost(review, problem)
     )
   end
   scheduler.now(function()
-    local command = saved_texts.keep(review.filePath, content)
-    local reason = problem or ("%s has disconnected"):format(review.label)
-    notify(("%s. Open the accepted text of %s with %s"):format(reason, name, command), "warn")
+    local command = saved_texts.keep({ filePath = review.filePath, content = content })
+    if command then
+      local reason = problem or ("%s has disconnected"):format(review.label)
+      notify(("%s. Open the accepted text of %s with %s"):format(reason, name, command), "warn")
+    end
   end)
 end
 
 --- Handles the report of the Node host that a decision was delivered or cannot be delivered.
 ---@param params gemini_bridge.calls.decision_settled
 function M.settled(params)
-  local review = records.settle(params.id)
+  local review = records.settle(params.id, params.delivered)
   if review and not params.delivered then
     report_lost(review, params.problem)
   end
@@ -242,7 +253,7 @@ end
 --- Reports all undelivered decisions as lost, because the bridge has stopped.
 function M.abandon()
   for _, review in ipairs(records.decided()) do
-    records.settle(review.id)
+    records.settle(review.id, false)
     report_lost(review)
   end
 end

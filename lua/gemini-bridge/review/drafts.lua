@@ -1,5 +1,6 @@
---- Saves drafts to a file every second. A draft is a text that the user has edited in an open review. The next Neovim
---- restores the drafts if this Neovim exits without |VimLeavePre|: after a kill or |:noautocmd|.
+--- Saves drafts to a file every second. A draft is a text that the user has edited in a review, until the file on disk
+--- contains the text. The next Neovim restores the drafts if this Neovim exits without |VimLeavePre|: after a kill or
+--- |:noautocmd|.
 local private_file = require("gemini-bridge.disk.private_file")
 local records = require("gemini-bridge.review.records")
 local scheduler = require("gemini-bridge.editor.scheduler")
@@ -13,6 +14,7 @@ local SAVE_INTERVAL_MS = 1000
 ---@class gemini_bridge.Draft
 ---@field filePath string File that the proposal changes.
 ---@field content string Text as edited by the user.
+---@field version? string Version of the file when the CLI got the text, see |path.version()|.
 
 --- Content of this Neovim's draft file. nil if there is no file.
 local saved ---@type gemini_bridge.Draft[]?
@@ -33,6 +35,9 @@ function M.delete()
 end
 
 local function save()
+  if vim.v.exiting ~= vim.NIL then
+    return -- saved_texts.lua saves the drafts
+  end
   local drafts = records.unsaved()
   is_following = #drafts > 0
   if not is_following then
@@ -46,7 +51,7 @@ local function save()
   scheduler.after(SAVE_INTERVAL_MS, save)
 end
 
---- Saves drafts now and every second, until no open review contains edits.
+--- Saves drafts now and every second, until there are no drafts.
 function M.follow()
   if not is_following then
     save()
@@ -56,7 +61,10 @@ end
 ---@param draft any
 ---@return boolean
 local function is_draft(draft)
-  return type(draft) == "table" and type(draft.filePath) == "string" and type(draft.content) == "string"
+  return type(draft) == "table"
+    and type(draft.filePath) == "string"
+    and type(draft.content) == "string"
+    and (draft.version == nil or type(draft.version) == "string")
 end
 
 --- Returns the drafts of Neovim processes that have ended, and deletes their files.

@@ -1,6 +1,7 @@
 --- Stores a record for each review until the decision is delivered to the CLI. Only this file changes the state of a
 --- record.
 local diff_hunks = require("gemini-bridge.review.diff_hunks")
+local path = require("gemini-bridge.disk.path")
 local proposal = require("gemini-bridge.review.proposal")
 local text = require("gemini-bridge.review.text")
 
@@ -13,6 +14,7 @@ local M = {}
 ---| "parked" Hidden until the user asks for the review.
 ---| "decided" Ended by a decision that the CLI has not received yet.
 ---| "closed" Ended without a decision. The edits of the user are not saved yet.
+---| "handed" Ended. The CLI has received an edited text. The file on disk does not contain this text yet.
 
 ---@class gemini_bridge.Review
 ---@field id integer
@@ -31,7 +33,8 @@ local M = {}
 ---@field baseline? gemini_bridge.Baseline Content of the user's buffer of the file when the review opened.
 ---@field is_replaced? boolean True if the CLI has replaced a text that the user had seen or edited.
 ---@field replaced string[] Texts that the user edited before the CLI replaced the proposal.
----@field delivered? string Final text that the CLI or the Node host already has.
+---@field is_users? boolean True if the proposed text contains earlier edits of the user.
+---@field handed? gemini_bridge.HandedText Set from the end of a review until its edited text is on disk or saved.
 ---@field make fun() Creates the buffers and their listeners. Called again if a script has deleted the buffers.
 ---@field buffers? gemini_bridge.ReviewBuffers nil until Neovim allows new buffers.
 ---@field written? table Value of |text.state()| for the unedited proposal. nil before the buffer contains the text.
@@ -55,6 +58,13 @@ local M = {}
 ---@field bytes string
 ---@field was_modified boolean
 
+--- Edited text that the CLI gets or has got, and must write.
+---@class gemini_bridge.HandedText
+---@field content string
+---@field version string Version of the file when the review ended, see |path.version()|.
+---@field checked? string Version of the file when it was last compared with the text.
+---@field ended_at integer Time at which the review ended, see |vim.uv.now()|.
+
 --- Decision as sent to the Node host: event name and data.
 ---@class gemini_bridge.Decision
 ---@field [1] "diff_accepted"|"diff_rejected"
@@ -77,7 +87,7 @@ end
 ---@param review gemini_bridge.Review
 ---@return boolean
 function M.is_pending(review)
-  return review.state ~= "decided" and review.state ~= "closed"
+  return vim.list_contains({ "waiting", "shown", "parked" }, review.state)
 end
 
 --- Returns a review if it is pending.
@@ -111,15 +121,28 @@ function M.move(review, state)
   end
 end
 
+--- Returns true if a text of a review is not only the work of the CLI.
+---@param review gemini_bridge.Review
+---@param content string
+---@return boolean
+function M.is_edited(review, content)
+  return review.is_users or content ~= review.proposed
+end
+
 --- Ends a review. Without a decision, the review counts as closed.
 ---@param review gemini_bridge.Review
 ---@param decision? gemini_bridge.Decision Kept until it is delivered, even if the Node host crashes.
+---@param content? string Text that the CLI gets.
 ---@return boolean first False if the review had already ended.
-function M.finish(review, decision)
+function M.finish(review, decision, content)
   if not M.is_pending(review) then
     return false
   end
   review.state, review.decision = decision and "decided" or "closed", decision
+  if content and M.is_edited(review, content) then
+    local version = path.version(review.filePath)
+    review.handed = { content = content, version = version, ended_at = vim.uv.now() }
+  end
   -- Creates a new list, because callers may be iterating over the old list.
   pending = vim.tbl_filter(M.is_pending, pending)
   ended = #pending > 0 and ended + 1 or 0
@@ -127,21 +150,62 @@ function M.finish(review, decision)
   return true
 end
 
---- Removes the record of a closed review. The caller has saved the user's edits.
+--- Records that the CLI has received the outcome of an ended review. The record stays until the CLI has written an
+--- edited text.
 ---@param review gemini_bridge.Review
-function M.remove(review)
-  records[review.id] = nil
+function M.hand_over(review)
+  if review.handed then
+    review.state = "handed"
+  else
+    records[review.id] = nil
+  end
 end
 
---- Removes the record of a decided review. The Node host has delivered the decision or has given up.
----@param id integer
----@return gemini_bridge.Review?
-function M.settle(id)
-  local review = records[id]
-  if review and review.state == "decided" then
-    records[id] = nil
-    return review
+--- Records that the edited text of an ended review is on disk or saved.
+---@param review gemini_bridge.Review
+function M.let_go(review)
+  review.handed = nil
+  if review.state == "handed" then
+    records[review.id] = nil
   end
+end
+
+--- Returns the ended reviews whose edited texts are neither on disk nor saved.
+---@return gemini_bridge.Review[]
+function M.handed()
+  return vim.tbl_filter(function(review)
+    return review.handed ~= nil and review.state ~= "closed"
+  end, vim.tbl_values(records))
+end
+
+--- Removes the record of an edited text, because a new review shows this text.
+---@param file string
+---@param content string
+---@return boolean found
+function M.take_handed(file, content)
+  for _, review in ipairs(M.handed()) do
+    if review.state == "handed" and review.filePath == file and review.handed.content == content then
+      M.let_go(review)
+      return true
+    end
+  end
+  return false
+end
+
+--- Settles a decided review. The Node host has delivered the decision or has given up.
+---@param id integer
+---@param is_delivered boolean
+---@return gemini_bridge.Review?
+function M.settle(id, is_delivered)
+  local review = records[id]
+  if not (review and review.state == "decided") then
+    return
+  elseif is_delivered then
+    M.hand_over(review)
+  else
+    records[id] = nil
+  end
+  return review
 end
 
 --- Returns the reviews with undelivered decisions, oldest first.
@@ -190,14 +254,13 @@ function M.copy_edits(review)
   review.unloaded = content ~= review.proposed and content or nil
 end
 
---- Returns the edited texts that would be lost with this review: the current text, and earlier texts that the CLI has
---- replaced. After a decision, returns only the accepted text.
+--- Returns the edited texts of a review that the CLI does not get: the current text, and earlier texts that the CLI has
+--- replaced. After a decision, the user does not need these texts.
 ---@param review gemini_bridge.Review
 ---@return string[]
 function M.edits(review)
-  if review.state == "decided" then
-    local accepted = review.decision[2].content
-    return accepted ~= review.proposed and { accepted } or {}
+  if review.state == "decided" or review.state == "handed" then
+    return {}
   end
   local content = M.content(review)
   local texts = vim.tbl_filter(function(replaced)
@@ -205,18 +268,29 @@ function M.edits(review)
   end, review.replaced)
   texts[#texts + 1] = content
   return vim.tbl_filter(function(edited)
-    return edited ~= review.proposed and edited ~= review.delivered
+    return M.is_edited(review, edited) and not (review.handed and edited == review.handed.content)
   end, texts)
 end
 
---- Returns all edited texts that would be lost if Neovim exited now. Includes undelivered decisions, and ended reviews
---- in which the user is still typing.
+--- Returns the edited text that the CLI gets or has got.
+---@param review gemini_bridge.Review Has a text in `handed`.
+---@return gemini_bridge.Draft
+function M.handed_draft(review)
+  local handed = review.handed --[[@as gemini_bridge.HandedText]]
+  return { filePath = review.filePath, content = handed.content, version = handed.version }
+end
+
+--- Returns all edited texts that would be lost if Neovim exited now. Includes texts that CLIs have not written yet, and
+--- ended reviews in which the user is still typing.
 ---@return gemini_bridge.Draft[]
 function M.unsaved()
   local texts = {}
   for _, review in vim.spairs(records) do
     for _, content in ipairs(M.edits(review)) do
       texts[#texts + 1] = { filePath = review.filePath, content = content }
+    end
+    if review.handed then
+      texts[#texts + 1] = M.handed_draft(review)
     end
   end
   return texts

@@ -6,6 +6,7 @@ local decision = require("gemini-bridge.review.decision")
 local path = require("gemini-bridge.disk.path")
 local records = require("gemini-bridge.review.records")
 local create_review = require("gemini-bridge.review.create_review")
+local saved_texts = require("gemini-bridge.review.saved_texts")
 local screen = require("gemini-bridge.review.screen")
 local staleness = require("gemini-bridge.review.staleness")
 local status = require("gemini-bridge.bridge.status")
@@ -92,10 +93,10 @@ local TEXTS = {
 function M.close(params)
   local review = open_review(params.id)
   local content = records.content(review)
-  -- For the reason "cli", the CLI receives the edited text. For the reason "written", the CLI has already written the
-  -- edited text. In both cases, the edits are not lost.
-  local is_delivered = params.reason == "cli" or params.reason == "written"
-  decision.close(review, is_delivered and content or nil)
+  -- For the reason "cli", the CLI receives the edited text, but may still write nothing or another text. For the reason
+  -- "written", the CLI has written the edited text or the proposal.
+  local is_handed = params.reason == "cli" or params.reason == "written"
+  decision.close(review, is_handed and content or nil)
   local text = TEXTS[params.reason]
   -- While the bridge stops, the host ends the connections itself.
   if text and status.get().state ~= "stopping" then
@@ -127,13 +128,16 @@ end
 --- of the current window or asks the user.
 ---@param file? string Path of a file as the user types it. Only reviews of this file are considered.
 ---@param act fun(review: gemini_bridge.Review)
-local function with_review(file, act)
+---@param otherwise? fun(): boolean Called if there is no pending review. Returns true if the user needs no message.
+local function with_review(file, act, otherwise)
   local choices = vim.tbl_filter(function(review)
     return file == nil or path.is_same(file, review.filePath)
   end, records.pending())
   local meant = #choices == 1 and choices[1] or current_review(choices)
   if meant then
     act(meant)
+    return
+  elseif #choices == 0 and otherwise and otherwise() then
     return
   elseif #choices == 0 then
     notify(file and ("No pending proposal for %s."):format(path.display(file, 32)) or "No pending proposals.")
@@ -177,10 +181,13 @@ function M.is_reviewed(file)
   end)
 end
 
---- Shows a review and moves the focus to the proposal.
+--- Shows a review and moves the focus to the proposal. If no review is pending, shows the edits of an earlier review
+--- that were not written.
 ---@param opts gemini_bridge.DecisionOptions
 function M.review(opts)
-  with_review(opts.path, screen.enter)
+  with_review(opts.path, screen.enter, function()
+    return saved_texts.show(opts.path)
+  end)
 end
 
 --- Returns the pending reviews for scripts.

@@ -1,7 +1,8 @@
---- Saves proposals that would be lost at the end of a review: the user has edited or accepted the text, but the CLI has
---- not received the text. Each text gets a buffer and a file that only the user can read. For a week, `:edit` with the
---- name of the buffer restores the text, also in a later Neovim. Each text has its own file, because several Neovims
---- may exit at the same time.
+--- Saves proposals that would be lost: the user has edited or accepted the text, but the file on disk does not contain
+--- the text. Each text gets a file that only the user can read. For a week, |:GeminiReview| and `:edit` with the name
+--- of the text's buffer show the text, also in a later Neovim. Each text has its own file, because several Neovims may
+--- exit at the same time.
+local choose = require("gemini-bridge.editor.choose")
 local drafts = require("gemini-bridge.review.drafts")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
@@ -28,7 +29,8 @@ local PREFIX = "gemini://kept/"
 ---@field path string Absolute path of the file that the proposal was for.
 ---@field text string
 ---@field is_unsaved? boolean True if the last write has failed, for example because the disk was full.
----@field deleted? boolean True if the user has deleted the buffer. `restore` leaves out such texts.
+---@field deleted? boolean True if the user has deleted the buffer. `restore` and `show` leave out such texts.
+---@field quiet? boolean True if the file was written after the user's decision. `restore` leaves out such texts.
 
 --- Texts that this Neovim has saved or loaded, by id. Kept in memory, because writing a file may fail.
 ---@type table<integer, gemini_bridge.KeptText>
@@ -42,7 +44,7 @@ end
 
 ---@param kept gemini_bridge.KeptText
 local function save(kept)
-  local saved = { path = kept.path, text = kept.text, deleted = kept.deleted }
+  local saved = { path = kept.path, text = kept.text, deleted = kept.deleted, quiet = kept.quiet }
   kept.is_unsaved = private_file.write(file_of(kept.id), vim.json.encode(saved)) ~= nil
 end
 
@@ -53,7 +55,8 @@ local function load(id)
   private_file.expire(file_of(id))
   local saved = private_file.read(file_of(id))
   if type(saved) == "table" and type(saved.path) == "string" and type(saved.text) == "string" then
-    return { id = id, path = saved.path, text = saved.text, deleted = saved.deleted }
+    local is_deleted, is_quiet = saved.deleted == true, saved.quiet == true
+    return { id = id, path = saved.path, text = saved.text, deleted = is_deleted, quiet = is_quiet }
   end
 end
 
@@ -123,22 +126,52 @@ local function buffer_name(kept)
   return PREFIX .. kept.id .. "/" .. vim.fs.basename(kept.path):gsub("[^%w._\128-\255-]", "_")
 end
 
---- Saves a new text. Deletes the oldest texts if the total size exceeds the maximum.
----@param file string Absolute path of the file that the proposal was for.
----@param content string
----@return gemini_bridge.KeptText
-local function add(file, content)
-  local earlier = all()
-  local id = earlier[1] and earlier[1].id + 1 or 1
-  while private_file.create(file_of(id)) == "EEXIST" do
+--- Removes what CLIs and formatters change: byte order mark, line endings and final newline.
+---@param bytes string
+---@return string
+local function plain(bytes)
+  return (bytes:gsub("^\239\187\191", ""):gsub("\r\n", "\n"):gsub("\n$", ""))
+end
+
+--- Returns true if the file on disk contains the text of a draft.
+---@param draft gemini_bridge.Draft
+---@return boolean
+function M.is_written(draft)
+  local bytes = path.bytes(draft.filePath)
+  return bytes ~= nil and (bytes == draft.content or plain(bytes) == plain(draft.content))
+end
+
+--- Returns the saved texts that the user may still need, newest first.
+---@return gemini_bridge.KeptText[]
+local function needed()
+  return vim.tbl_filter(function(kept)
+    return not kept.deleted and not M.is_written({ filePath = kept.path, content = kept.text })
+  end, all())
+end
+
+--- Saves a text, unless the file on disk contains the text. Deletes the oldest texts if the total size exceeds the
+--- maximum.
+---@param draft gemini_bridge.Draft
+---@return gemini_bridge.KeptText?
+local function add(draft)
+  if M.is_written(draft) then
+    return
+  end
+  local earlier, content = all(), draft.content
+  local same = vim.iter(earlier):find(function(kept)
+    return kept.path == draft.filePath and kept.text == content
+  end)
+  local id = same and same.id or earlier[1] and earlier[1].id + 1 or 1
+  while not same and private_file.create(file_of(id)) == "EEXIST" do
     id = id + 1 -- another Neovim has just used this id
   end
-  own[id] = { id = id, path = file, text = content }
+  local quiet = draft.version ~= nil and draft.version ~= path.version(draft.filePath)
+  own[id] = { id = id, path = draft.filePath, text = content, quiet = quiet }
   save(own[id])
   local size = #content
   for _, kept in ipairs(earlier) do
     size = size + #kept.text
-    if size > MAX_SIZE_BYTES then
+    if size > MAX_SIZE_BYTES and kept.id ~= id then
       vim.uv.fs_unlink(file_of(kept.id))
     end
   end
@@ -147,7 +180,7 @@ end
 
 --- Loads a saved text into a new hidden buffer.
 ---@param kept gemini_bridge.KeptText
----@return string command Ex command that shows the buffer.
+---@return string name Name of the buffer.
 local function open(kept)
   local name = buffer_name(kept)
   if vim.fn.bufexists(name) == 0 then
@@ -155,15 +188,54 @@ local function open(kept)
     window.set_name(buf, name)
     fill(buf, kept)
   end
-  return ":edit " .. name
+  return name
 end
 
---- Saves a text and loads it into a hidden buffer. Must not be called under |textlock|.
----@param file string Absolute path of the file that the proposal was for.
----@param content string
----@return string command Ex command that shows the text.
-function M.keep(file, content)
-  return open(add(file, content))
+--- Saves a text, unless the file on disk contains the text. Must not be called under |textlock|.
+---@param draft gemini_bridge.Draft
+---@return string? command Ex command that shows the text. nil if the user does not need a message: the file contains
+--- the text, or was written with another text after the user's decision.
+function M.keep(draft)
+  local kept = add(draft)
+  return kept and not kept.quiet and ":edit " .. open(kept) or nil
+end
+
+--- Shows a saved text in a new window. Lets the user choose if there are several texts.
+---@param file? string Path of a file as the user types it. Default: all files below the current directory.
+---@return boolean found False if there is no text.
+function M.show(file)
+  local cwd = vim.fn.getcwd()
+  local texts = vim.tbl_filter(function(kept)
+    return file and path.is_same(file, kept.path) or not file and path.is_below(kept.path, cwd)
+  end, needed())
+  local function go(kept)
+    scheduler.now(function()
+      local buf = vim.fn.bufnr("^" .. open(kept) .. "$")
+      local win = vim.fn.win_findbuf(buf)[1]
+      if win then
+        vim.api.nvim_set_current_win(win)
+      else
+        vim.api.nvim_open_win(buf, true, { win = window.base(), split = "below" })
+      end
+    end)
+  end
+  if #texts < 2 then
+    vim.iter(texts):each(go)
+    return #texts == 1
+  end
+  choose(texts, {
+    prompt = "Your edits of a proposal that was not written:",
+    format_item = function(kept)
+      local stat = vim.uv.fs_stat(file_of(kept.id))
+      local time = stat and os.date(" (%d %b %H:%M)", stat.mtime.sec) or ""
+      return path.display(kept.path) .. time
+    end,
+  }, function(choice)
+    if choice then
+      go(choice)
+    end
+  end)
+  return true
 end
 
 --- Handles BufReadCmd for the name of a saved text: fills the buffer with the text.
@@ -183,7 +255,7 @@ vim.api.nvim_create_autocmd("VimLeavePre", {
   group = vim.api.nvim_create_augroup("gemini-bridge.kept", {}),
   callback = function()
     for _, draft in ipairs(records.unsaved()) do
-      add(draft.filePath, draft.content)
+      add(draft)
     end
     drafts.delete()
     for _, kept in pairs(own) do
@@ -196,10 +268,11 @@ vim.api.nvim_create_autocmd("VimLeavePre", {
 --- texts.
 function M.restore()
   local texts = vim.tbl_filter(function(kept)
-    return not kept.deleted and not own[kept.id]
-  end, all())
+    return not kept.quiet and not own[kept.id]
+  end, needed())
   for _, draft in ipairs(drafts.take_over()) do
-    texts[#texts + 1] = add(draft.filePath, draft.content)
+    local kept = add(draft)
+    texts[#texts + 1] = kept and not kept.quiet and kept or nil
   end
   local cwd = vim.fn.getcwd()
   local earlier = vim.tbl_filter(function(kept)
@@ -209,7 +282,9 @@ function M.restore()
     return
   end
   scheduler.now(function()
-    local commands = vim.tbl_map(open, earlier)
+    local commands = vim.tbl_map(function(kept)
+      return ":edit " .. open(kept)
+    end, earlier)
     notify(
       ("Your edits of proposals from an earlier session were saved. Open them with %s"):format(
         table.concat(commands, " | ")
