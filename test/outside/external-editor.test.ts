@@ -1,10 +1,20 @@
-import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
 import type { Cli } from "../support/cli.ts";
 import { geminiIn, startWithGemini } from "../support/gemini.ts";
-import type { Nvim, NvimOptions } from "../support/nvim.ts";
+import { type Nvim, type NvimOptions, startNvim } from "../support/nvim.ts";
 
 t.setTimeout(240_000);
 
@@ -82,14 +92,65 @@ t.test("the CLI's external editor opens in this Neovim", async (t) => {
     await nvim.input(":q<CR>");
   });
 
-  await t.test("the program for the external editor is removed when Neovim ends", async (t) => {
-    const folder = z.string().parse(await nvim.lua("return vim.uv.os_tmpdir()"));
-    const editors = () => readdirSync(folder).filter((name) => name.startsWith("gemini-bridge-"));
-    t.equal(editors().length, 1);
+  await t.test("after Neovim has ended, its program only says so", async (t) => {
+    const editor = await programOf(nvim);
     nvim.nvim.notify("nvim_command", ["qa"]);
     await nvim.exited;
-    t.same(existsSync(folder) ? editors() : [], []);
+    saysThatNeovimHasEnded(t, editor);
   });
+});
+
+/** Returns the path of the program that a Neovim sets as VISUAL in its terminals. */
+const programOf = async (nvim: Nvim) =>
+  z
+    .string()
+    .parse(await nvim.lua("return require('gemini-bridge.terminal.external_editor').environment({}).VISUAL"));
+
+function saysThatNeovimHasEnded(t: Test, editor: string): void {
+  const { status, stdout, stderr } = spawnSync(editor, ["--wait", "/tmp/x"], { env: {}, timeout: 10_000 });
+  t.equal(status, 1);
+  t.equal(String(stdout), "");
+  t.match(String(stderr), /^gemini-bridge: the Neovim of this terminal has ended\. Choose another editor/);
+}
+
+t.test("no other user can create a program that a CLI starts as editor", async (t) => {
+  const first = await startNvim(t);
+  const editor = await programOf(first);
+  const folder = dirname(editor);
+  t.equal(dirname(folder), first.dirs.state, "the folder is not in the shared temporary folder");
+  t.equal(statSync(folder).mode & 0o7777, 0o700);
+  t.equal(statSync(editor).mode & 0o7777, 0o700);
+  t.notMatch(editor, /\s/, "the CLI splits the command at blanks");
+  // A socket in Neovim's temporary folder could be created by another user after Neovim has ended.
+  for (const socket of z.array(z.string()).parse(await first.lua("return vim.fn.serverlist()")))
+    if (readFileSync(editor, "utf8").includes(socket)) t.equal(dirname(socket), folder);
+
+  first.kill();
+  await first.exited;
+  saysThatNeovimHasEnded(t, editor);
+  t.ok(existsSync(`${editor}.socket`), "the socket of a killed Neovim has stayed");
+
+  const old = new Date(Date.now() - 8 * 24 * 3600 * 1000);
+  const unused = join(folder, "4194305-1");
+  writeFileSync(unused, "");
+  for (const path of [unused, `${editor}.socket`]) utimesSync(path, old, old);
+  const second = await startNvim(t, { after: first });
+  t.not(await programOf(second), editor, "each Neovim has its own program");
+  t.notOk(existsSync(unused), "what was not used for a week is deleted");
+  t.notOk(existsSync(`${editor}.socket`));
+  t.ok(existsSync(editor), "a program that was used stays");
+
+  chmodSync(folder, 0o777);
+  const third = await startNvim(t, { after: second });
+  await programOf(third);
+  t.equal(statSync(folder).mode & 0o7777, 0o700);
+  renameSync(folder, `${folder}-`);
+  symlinkSync(`${folder}-`, folder);
+  const linked = await startNvim(t, { after: third });
+  const environment = await linked.lua(
+    "return require('gemini-bridge.terminal.external_editor').environment({})",
+  );
+  t.same(environment, [], "a link in place of the folder is not followed");
 });
 
 t.test("a floating terminal is hidden while the user edits the CLI's text", async (t) => {
@@ -123,11 +184,7 @@ t.test(
   async (t) => {
     const { nvim } = await startWithGemini(t, { files: FILES });
     await nvim.command("edit greet.js");
-    const editor = z
-      .string()
-      .parse(
-        await nvim.lua("return require('gemini-bridge.terminal.external_editor').environment({}).VISUAL"),
-      );
+    const editor = await programOf(nvim);
     await nvim.lua(
       "_G.job = vim.fn.jobstart({ ... }, { on_exit = function(_, code) _G.code = code end })",
       ...[editor, "--wait", nvim.path("greet.js.txt")],
@@ -137,9 +194,5 @@ t.test(
     t.match(await nvim.messages(), /The CLI has opened a text for you to edit/);
     await nvim.input("<C-w>k:wq<CR>");
     await nvim.waitFor("_G.code == 0", "its end");
-    t.throws(
-      () => execFileSync(editor, [nvim.path("x")], { env: {}, timeout: 10_000, stdio: "pipe" }),
-      "what is no Neovim any more",
-    );
   },
 );

@@ -49,6 +49,11 @@ t.test("a tmux pane opens beside Neovim, with the variables that connect the CLI
   ]) {
     t.ok(lines.includes(line), line);
   }
+  t.match(
+    lines.find((line) => line.startsWith("VISUAL=")),
+    `VISUAL=${nvim.dirs.state}/gemini-bridge-editors/`,
+    "the program for the external editor is in a private folder",
+  );
   const token = String(await nvim.lua("return vim.env.GEMINI_CLI_IDE_AUTH_TOKEN"));
   t.ok(lines.includes(`GEMINI_CLI_IDE_AUTH_TOKEN=${token}`));
   t.notMatch(pane.command, token, "the pane's command line does not hold the token");

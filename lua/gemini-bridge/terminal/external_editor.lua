@@ -2,6 +2,7 @@
 --- and EDITOR name a program that opens a window in this Neovim and waits until the user has closed the window.
 local notify = require("gemini-bridge.notify")
 local focus = require("gemini-bridge.editor.focus_and_mode")
+local private_file = require("gemini-bridge.disk.private_file")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local window = require("gemini-bridge.editor.window")
 
@@ -9,44 +10,83 @@ local M = {}
 
 local program ---@type string?
 
---- Creates the editor program in a temporary folder and returns its path. Gemini CLI splits the command at blanks, so
---- the path must not contain blanks. If the path contains "vi" or "nvim", Gemini CLI stops drawing while the editor
---- runs. The folder of the plugin and Neovim's own temporary folder are not suitable, because their paths usually
---- contain "nvim".
+local PRIVATE = tonumber("700", 8)
+--- Maximum length of the path of a socket on macOS. Neovim would cut off the rest.
+local MAX_SOCKET_BYTES = 103
+
+--- Returns the folder of the editor programs, which only the user can enter. CLIs in tmux panes outlive Neovim,
+--- so no other user may be able to create a program with the same path afterwards, as in a shared temporary folder.
+--- Gemini CLI splits the command at blanks, so the path must not contain blanks. If the path contains "vi" or "nvim",
+--- Gemini CLI stops drawing while the editor runs. Therefore, the folder is beside `stdpath("state")`.
+---@return string? folder
+local function programs()
+  local folder = vim.fs.joinpath(vim.fs.dirname(vim.fn.stdpath("state")), "gemini-bridge-editors")
+  pcall(vim.fn.mkdir, folder, "p", PRIVATE)
+  local stat = vim.uv.fs_lstat(folder)
+  local is_own = stat and stat.type == "directory" and stat.uid == vim.uv.getuid()
+  return is_own and vim.uv.fs_chmod(folder, PRIVATE) and not folder:find("%s") and folder or nil
+end
+
+--- Deletes the programs of ended Neovims that were not used for a week.
+---@param folder string
+local function clean_up(folder)
+  for name in vim.fs.dir(folder) do
+    local pid = tonumber(name:match("^(%d+)%-"))
+    if pid and vim.uv.kill(pid, 0) ~= 0 then
+      private_file.expire(vim.fs.joinpath(folder, name))
+    end
+  end
+end
+
+--- Script for `sh` that opens a file in the Neovim with the given process id. Checks first that this Neovim still runs,
+--- because later another user may create a program with the path of Neovim's: an AppImage runs in a temporary folder.
+--- The script marks itself as used, see |clean_up()|.
+local SCRIPT = [[
+#!/bin/sh
+touch "$0"
+if [ -S "$0.socket" ] && kill -0 %d 2>/dev/null; then
+  exec %s --clean -l %s "$0.socket" "$@"
+fi
+echo 'gemini-bridge: the Neovim of this terminal has ended. Choose another editor, such as EDITOR=vi.' >&2
+exit 1
+]]
+
+--- Creates the editor program and returns its path. The program stays when Neovim ends, and then only prints a message.
+--- No other Neovim uses the same path. The program connects to a socket in the same folder, because another user may
+--- later create a socket with the path of `v:servername`.
 ---@return string? path nil if the program cannot be executed.
 local function editor()
   if program and vim.fn.executable(program) == 1 then
     return program
   end
-  local place = vim.uv.os_tmpdir()
-  local folder = not place:find(" ") and vim.uv.fs_mkdtemp(vim.fs.joinpath(place, "gemini-bridge-XXXXXX"))
+  local folder = programs()
   if not folder then
     return
   end
-  vim.api.nvim_create_autocmd("VimLeavePre", {
-    callback = function()
-      vim.fn.delete(folder, "rf")
-    end,
-  })
+  clean_up(folder)
+  local path = ("%s/%d-%d"):format(folder, vim.fn.getpid(), os.time())
   local client = debug.getinfo(1, "S").source:sub(2):gsub("%.lua$", "_client.lua")
-  local words = vim.tbl_map(require("gemini-bridge.terminal.shell_words").quote, {
-    vim.v.progpath,
-    "--clean",
-    "-l",
-    vim.fn.fnamemodify(client, ":p"),
-    vim.v.servername,
-  })
-  program = vim.fs.joinpath(folder, "edit")
-  pcall(vim.fn.writefile, { "#!/bin/sh", "exec " .. table.concat(words, " ") .. ' "$@"' }, program)
-  vim.uv.fs_chmod(program, tonumber("700", 8))
-  return vim.fn.executable(program) == 1 and program or nil
+  local quote = require("gemini-bridge.terminal.shell_words").quote
+  local script =
+    SCRIPT:format(vim.fn.getpid(), quote(vim.v.progpath), quote(vim.fn.fnamemodify(client, ":p")))
+  local socket = path .. ".socket"
+  if
+    #socket > MAX_SOCKET_BYTES
+    or not pcall(vim.fn.serverstart, socket)
+    or private_file.write(path, script)
+  then
+    return
+  end
+  vim.uv.fs_chmod(path, PRIVATE)
+  program = vim.fn.executable(path) == 1 and path or nil
+  return program
 end
 
 --- Adds VISUAL and EDITOR to the environment of a terminal, unless the user has set an editor in that environment.
 ---@param env table<string, string>
 ---@return table<string, string>
 function M.environment(env)
-  if env.VISUAL or env.EDITOR or vim.v.servername == "" then
+  if env.VISUAL or env.EDITOR then
     return env
   end
   local path = editor()
