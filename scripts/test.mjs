@@ -1,12 +1,12 @@
 // Runs the tests.
-// - test/nvim and test/e2e run on every Neovim of scripts/nvim.sh.
-// - test/outside and test/root are distributed over these Neovims.
-// - All others run once. Without arguments, tests of the host run once more, on the other Node versions in .nodes.
+// - Files of VERSION_DEPENDENT, and named files, run on every Neovim of scripts/nvim.sh. Other files run on one of them.
+// - Without arguments, files of ON_EVERY_NODE run once more on each of the other Nodes in .nodes.
 // - All tests run as an ordinary user, except test/root, which runs only if root starts this script.
 // - Some files in test/outside run only with a program that npm ci does not install: see PROGRAMS.
 // The last line is "N passed, N failed".
 // usage: node scripts/test.mjs [test file ...]
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
 import { delimiter, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -30,41 +30,42 @@ const isPossible = (file) => (isRoot || !ofRoot(file)) && (!PROGRAMS[file] || pr
 const files = wanted.filter(isPossible);
 for (const file of wanted.filter((each) => !isPossible(each)))
   console.log(`${file} is left out, because it needs ${ofRoot(file) ? "root" : PROGRAMS[file]}`);
-const needsNeovim = files.filter((file) => /^test\/(nvim|e2e)\//.test(file));
-/** Tests that do not depend on the version of Neovim. */
-const outside = files.filter((file) => file.startsWith("test/outside/") || ofRoot(file));
-const others = files.filter((file) => !needsNeovim.includes(file) && !outside.includes(file));
-
-/** Tests that run on every Node: tests of the Node version itself, and one session with a real Neovim. */
-const ofNode = ["unit/cache", "unit/v8-flags", "nvim/node"].map((name) => `test/${name}.test.ts`);
 /**
- * Tests of functions and HTTP. Few of them depend on the version of Node. Therefore, they are distributed over the
- * other Nodes instead of running on each.
+ * Tests of windows, buffers, terminals and the selection, because these differ from release to release of Neovim: they
+ * run on every Neovim.
  */
-const ofTheHost = others.filter((file) => /^test\/(unit|http)\//.test(file) && !ofNode.includes(file));
+const VERSION_DEPENDENT =
+  /^test\/nvim\/(review|page|terminal|reload|unsafe|narrow|tools|context-selection|context-pin|notify|agent|session-files|kept-texts|install)\b/;
+/** Tests of what depends on the release of Node: starting, connecting, reviews, hooks, stopping, and the code cache. */
+const ON_EVERY_NODE = ["nvim/node", "http/sessions", "http/hook", "unit/cache", "unit/v8-flags"].map(
+  (name) => `test/${name}.test.ts`,
+);
 
-/** Distributes a list over several binaries. @returns the part of the list for the binary with the index `place` */
-const inTurn = (all, several, place) => all.filter((_, number) => number % several.length === place);
+const WITH_NEOVIM = /^test\/(nvim|e2e|outside|root)\//;
+const bins = files.some((file) => WITH_NEOVIM.test(file)) ? neovims() : [];
 
-const bins = needsNeovim.length + outside.length > 0 ? neovims() : [];
-const nodes = named.length > 0 ? [] : otherNodes();
+/**
+ * Returns the Neovims on which a file runs. A single Neovim is chosen by a hash of the name, so that the choice stays
+ * the same when other files are added. A named file of test/nvim or test/e2e runs on every Neovim.
+ */
+function neovimsFor(file) {
+  if (VERSION_DEPENDENT.test(file) || (named.length > 0 && /^test\/(nvim|e2e)\//.test(file))) return bins;
+  const [byte] = createHash("sha1").update(file).digest();
+  return [bins[byte % bins.length]];
+}
 
 /**
  * Test files, each with the Neovim or Node on which it runs.
- * @type {{ file: string, on: string, node?: string, bin?: string, env?: Record<string, string> }[]}
+ * @type {{ file: string, on: string, node?: string, bin?: string }[]}
  */
-const runs = others.map((file) => ({ file, on: "" }));
-for (const [index, bin] of bins.entries()) {
-  const on = `, ${versionOf(bin)}`;
-  for (const file of [...needsNeovim, ...inTurn(outside, bins, index)]) runs.push({ file, on, bin });
-}
-for (const [index, node] of nodes.entries()) {
-  const on = `, Node ${versionOf(node)}`;
-  // Runs only a tenth of the random cases on this Node. All cases run on the Node that runs this script.
-  const env = { FUZZ: "0.1" };
-  for (const file of [...ofNode, ...inTurn(ofTheHost, nodes, index)])
-    runs.push({ file, on, node, bin: bins[0], env });
-}
+const runs = files.flatMap((file) =>
+  WITH_NEOVIM.test(file)
+    ? neovimsFor(file).map(({ bin, version }) => ({ file, on: `, ${version}`, bin }))
+    : [{ file, on: "" }],
+);
+for (const node of named.length > 0 ? [] : otherNodes())
+  for (const file of ON_EVERY_NODE)
+    runs.push({ file, on: `, Node ${versionOf(node)}`, node, bin: bins[0].bin });
 
 /** Test files, place and bundles for each user that runs tests (the ordinary user and root). */
 const parts = [];
@@ -73,7 +74,7 @@ function partOf(file) {
 }
 
 const total = { pass: 0, fail: 0 };
-async function run({ file, on, node, bin, env }, number) {
+async function run({ file, on, node, bin }, number) {
   const { place, bundle } = partOf(file);
   const program = node === undefined ? place.node : place.path(node);
   const result = await runFile({
@@ -92,7 +93,6 @@ async function run({ file, on, node, bin, env }, number) {
       // than the rest of the start.
       NODE_EXTRA_CA_CERTS: undefined,
       ...(bin && { NVIM_BIN: place.path(bin) }),
-      ...env,
     },
   });
   total.pass += result.pass;
@@ -139,9 +139,10 @@ function mixed(runs) {
   return placed.sort((one, other) => share(one) - share(other)).map(({ run }) => run);
 }
 
-/** @returns {string[]} */
+/** @returns {{ bin: string, version: string }[]} */
 function neovims() {
-  return execFileSync(join(root, "scripts/nvim.sh"), { encoding: "utf8" }).trim().split("\n");
+  const found = execFileSync(join(root, "scripts/nvim.sh"), { encoding: "utf8" }).trim().split("\n");
+  return found.map((bin) => ({ bin, version: versionOf(bin) }));
 }
 
 /** @returns {string} the first line of `--version` */

@@ -2,6 +2,7 @@
 import { realpathSync } from "node:fs";
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";
+import { readDiscovery } from "../support/client.ts";
 
 t.test("context, a review and a stop work on the Node that runs the tests", async (t) => {
   const { bridge, nvim } = await startBridge(t, { files: { "a.txt": "one\n" }, args: ["a.txt"] });
@@ -19,4 +20,6 @@ t.test("context, a review and a stop work on the Node that runs the tests", asyn
   await bridge.nextHost(host);
   // If a V8 flag were unknown, V8 would report the flag, and the message would contain this report as the reason.
   t.match(await nvim.messages(), /bridge has crashed \(exit code 0\) and is being restarted/);
+  await nvim.stopBridge();
+  t.same(readDiscovery(nvim.dirs.tmp), []);
 });

@@ -20,8 +20,8 @@ import { root } from "../support/nvim.ts";
 import { makeDirectory, withEnv } from "../support/sandbox.ts";
 import { waitFor } from "../support/wait.ts";
 
-/** Number of runs with a damaged cache. Each run damages other places. Fewer runs on additional releases of Node. */
-const RUNS = Math.ceil(6 * Math.min(1, Number(process.env["FUZZ"] ?? 1)));
+/** Number of runs with a damaged cache. Each run damages other places. */
+const RUNS = 2;
 
 /** Copies the entry and the bundle, so that tests can damage the cache. */
 async function copyBuilt(t: Test) {
