@@ -53,19 +53,24 @@ const CLASSES: Readonly<Record<string, string>> = {
 const PART =
   /\(\?<?[=!:]|\(\?<\w+>|\{\d+,?\d*\}|[()|?*+^$]|(\[\^?\]?(?:\\.|[^\]\\])*\])|\\u([0-9a-f]{4})|\\[pP]\{[^}]*\}|\\(.)|([^\\])/gisu;
 
+/** Texts of which one matches a set of characters. */
+const TEXTS = [..." \n!/x1aA─", ...Array.from({ length: 96 }, (_, code) => String.fromCharCode(code + 32))];
+
+/** Returns a matching text for a part that {@link PART} has found, if the part matches any characters. */
+function textOf([all, set, code, escaped, plain]: RegExpMatchArray, flags: string): string | undefined {
+  if (set) {
+    const fits = new RegExp(set, flags.replace("g", ""));
+    return TEXTS.find((text) => fits.test(text)) ?? "";
+  }
+  if (code) return String.fromCharCode(Number.parseInt(code, 16));
+  if (escaped) return CLASSES[escaped] ?? escaped;
+  if (plain) return plain === "." ? "x" : plain;
+  return /^\\p/i.test(all) ? "a" : undefined;
+}
+
 /** Returns a matching text for each part of a regular expression. Alternatives count as consecutive parts. */
 function partsOf(source: string, flags: string): string[] {
-  const parts: string[] = [];
-  const texts = [..." \n!/x1aA─", ...Array.from({ length: 96 }, (_, code) => String.fromCharCode(code + 32))];
-  for (const [all, set, code, escaped, plain] of source.matchAll(PART)) {
-    const fits = set && new RegExp(set, flags.replace("g", ""));
-    if (fits) parts.push(texts.find((text) => fits.test(text)) ?? "");
-    else if (code) parts.push(String.fromCharCode(Number.parseInt(code, 16)));
-    else if (escaped) parts.push(CLASSES[escaped] ?? escaped);
-    else if (plain) parts.push(plain === "." ? "x" : plain);
-    else if (/^\\p/i.test(all)) parts.push("a");
-  }
-  return parts;
+  return [...source.matchAll(PART)].flatMap((part) => textOf(part, flags) ?? []);
 }
 
 /** Only a pattern that repeats a part without limit can cost more than one pass over the text. */
