@@ -2,6 +2,7 @@
 import { EventEmitter } from "node:events";
 import { basename, join } from "node:path";
 import type { Log } from "./base/log.ts";
+import type { ClientReviews } from "./base/reviews.ts";
 import { createChanges } from "./changes/changes.ts";
 import { createSocketEndpoint } from "./claude/endpoint.ts";
 import { createCliAndEditorSearch } from "./clis-and-editors.ts";
@@ -9,7 +10,7 @@ import { createContextPublisher } from "./context/publisher.ts";
 import type { Agent, AgentEvent } from "./contract/hooks.ts";
 import type { Boot, Memory, Status } from "./contract/neovim.ts";
 import { cleanUpDiscovery } from "./discovery/remove-leftovers-at-start.ts";
-import type { ClientEvents, ClientList } from "./http/client.ts";
+import type { Client, ClientEvents, ClientList } from "./http/client.ts";
 import type { Address, Route } from "./http/guard.ts";
 import type { SocketRoute } from "./http/listen-on-port.ts";
 import { createSessions, prepare } from "./http/sessions.ts";
@@ -80,7 +81,7 @@ export function createServices(options: ServicesOptions): Services {
       return { cli: profile?.name ?? credential, mentions: profile?.socket?.mentions ?? false };
     },
     reviewsOf: (client) => ({
-      reviews: reviews.tools(client),
+      reviews: reviewsOf(client),
       answered: () => activity.answered(client.id),
       /** Tells the user how the CLI treats an accepted text that is equal to the file. */
       unchanged(filePath) {
@@ -114,10 +115,12 @@ export function createServices(options: ServicesOptions): Services {
     reconnect: boot.reconnect,
     report,
     lost: (cli) => prompts.connect(cli),
+    isGated: (cli) => isGated(cli, gate),
+    directories: boot.workspace.directories,
     // Reports the end of the turn: a CLI that the user has stopped sends no hook for the end of its tool or its turn.
     stopped: (agent) => void changes.listener({ kind: "turn_ended", agent, at: Date.now() }),
   });
-  const { terminals, agents, activity } = clientStatus;
+  const { terminals, agents, activity, hooksOff } = clientStatus;
   const idleMemory = createIdleMemory();
   const used = () => idleMemory.changed(clients.connected().length > 0);
   const temporaryFiles = createTemporaryFiles(join(boot.stateDirectory, "drafts"));
@@ -147,6 +150,16 @@ export function createServices(options: ServicesOptions): Services {
     history: changes.history,
     userFiles,
   });
+  function reviewsOf(client: Client): ClientReviews {
+    const tools = reviews.tools(client);
+    return {
+      ...tools,
+      openDiff(proposal, ...rest) {
+        hooksOff.proposed(client, proposal.filePath);
+        return tools.openDiff(proposal, ...rest);
+      },
+    };
+  }
   const prompts = createPrompts({
     bridge,
     log,
@@ -163,7 +176,7 @@ export function createServices(options: ServicesOptions): Services {
     shared: (shared) => report({ shared }),
   });
   sessions.events
-    .on("created", (server, session) => registerTools(server, reviews.tools(session), log))
+    .on("created", (server, session) => registerTools(server, reviewsOf(session), log))
     .on("changed", () => remember({ sessions: sessions.all() }));
   for (const name of ["connected", "disconnected", "ended"] as const)
     sessions.events.on(name, (client) => events.emit(name, client));
@@ -172,6 +185,7 @@ export function createServices(options: ServicesOptions): Services {
     .on("connected", contextPublisher.connected)
     .on("connected", terminals.find)
     .on("connected", agents.connected)
+    .on("connected", hooksOff.refresh)
     .on("connected", used)
     .on("disconnected", contextPublisher.disconnected)
     .on("disconnected", clientStatus.report)
@@ -182,6 +196,7 @@ export function createServices(options: ServicesOptions): Services {
     .on("ended", ({ info: { credential: cli } }) => {
       if (!clients.connected().some(({ info }) => info.credential === cli)) void changes.left(cli);
     })
+    .on("ended", hooksOff.refresh)
     .on("ended", clientStatus.report)
     .on("ended", used);
 
@@ -205,7 +220,7 @@ export function createServices(options: ServicesOptions): Services {
     return !(await platform.words(agent.pid)).some((word) => headless.includes(word));
   }
   const hooks = createHooksRoute({
-    listeners: [handle, activity.listener, changes.listener],
+    listeners: [handle, hooksOff.listener, activity.listener, changes.listener],
     tells({ agent }) {
       const text = boot.tellAgent && !paused ? changes.undone(agent) : undefined;
       if (text !== undefined) report({ told: { cli: agent.cli, text, at: Date.now() } });
@@ -239,6 +254,7 @@ export function createServices(options: ServicesOptions): Services {
       terminal_ready: ({ terminal }) => activity.ready(terminal),
       gate: (setting) => {
         gate = setting;
+        hooksOff.refresh();
       },
       sharing: (setting) => {
         paused = setting.paused;
@@ -254,10 +270,14 @@ export function createServices(options: ServicesOptions): Services {
       void temporaryFiles.removeLeftovers();
       for (const profile of profiles) void cleanUpDiscovery(profile);
     },
-    opened: (directories) => void changes.opened(directories),
+    opened(directories) {
+      hooksOff.opened(directories);
+      void changes.opened(directories);
+    },
     storeNow: changes.storeNow,
     close() {
       editor.close();
+      hooksOff.close();
       prompts.close();
       reviews.close();
       idleMemory.close();

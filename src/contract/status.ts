@@ -28,6 +28,10 @@ export const ClientInfo = z.object({
     .describe(
       "Whether a hook of the CLI was received. Without hooks, its edits are neither tracked nor gated.",
     ),
+  hooksOff: z
+    .string()
+    .optional()
+    .describe("Why the hooks of the CLI are off, as the end of a sentence, if they are."),
   terminal: z.string().optional().describe("The terminal of `:Gemini` in which the CLI runs, if known."),
 });
 export type ClientInfo = z.infer<typeof ClientInfo>;

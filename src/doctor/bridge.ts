@@ -54,7 +54,7 @@ export async function checkBridge(
       `${file} ${reason}: nothing below its folder is shared with CLIs`,
       "correct or remove that file",
     );
-  for (const { name, label, version, interrupted, hooks } of bridge.clients) {
+  for (const { name, label, version, interrupted, hooks, hooksOff } of bridge.clients) {
     const client = `${name === CLI_NAME ? label : name} ${version}`;
     if (interrupted)
       findings.warn(
@@ -62,7 +62,12 @@ export async function checkBridge(
         "type `/ide enable` in the CLI",
       );
     else findings.ok(`Connected: ${client}`);
-    if (!hooks && !interrupted)
+    if (hooksOff !== undefined)
+      findings.warn(
+        `The hooks of ${client} are off: ${hooksOff}. :GeminiChanges and :GeminiGate do not work with it`,
+        "turn the hooks on, then restart the CLI",
+      );
+    else if (!hooks && !interrupted)
       findings.warn(
         `${client} has not reported its edits yet: :GeminiChanges and :GeminiGate do not work with it`,
         name === CLI_NAME

@@ -1,7 +1,7 @@
 /** Checks whether one CLI finds the editor, connects to it, and opens diffs. The CLI need not be running. */
 import * as z from "zod";
 import type { Profile } from "../profiles/profiles.ts";
-import { readSettings, type SettingsFile, setting } from "../profiles/settings.ts";
+import { findHooksOff, readSettings, type SettingsFile, setting } from "../profiles/settings.ts";
 import { checkAccount } from "./account.ts";
 import { checkMode, type ModeSources } from "./approval-mode.ts";
 import type { Bridge } from "./contract.ts";
@@ -21,6 +21,12 @@ export function checkCli(findings: Findings, subject: Subject): void {
   if (profile.name === "gemini") checkAccount(findings, { ...subject, files });
   if (profile.socket) checkSocket(findings, subject, profile.socket.variable);
   else checkIdeMode(findings, profile, files, bridge);
+  const hooksOff = findHooksOff(profile, files);
+  if (hooksOff !== undefined)
+    findings.warn(
+      `The hooks of the CLI are off: ${hooksOff}. :GeminiChanges and :GeminiGate do not work with it`,
+      "change that setting, then restart the CLI",
+    );
   if (profile.reviews) checkMode(findings, { ...subject, files });
   else
     findings.info(

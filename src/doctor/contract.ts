@@ -18,6 +18,7 @@ const Bridge = Status.pick({ state: true, error: true, build: true }).extend({
     ClientInfo.pick({ name: true, label: true, version: true, port: true }).extend({
       interrupted: z.boolean().default(false),
       hooks: z.boolean().default(false),
+      hooksOff: z.string().optional(),
     }),
   ).default([]),
   /** `name` is the name that the client itself reports. */

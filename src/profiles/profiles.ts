@@ -35,6 +35,10 @@ const Settings = z.object({
   files: z.array(z.string()),
   /** Name of the settings folder in a project and in the home directory. */
   folder: z.string(),
+  /** Names of the settings files in the folder of a project, those with higher priority first. */
+  project: z.array(z.string()).default(["settings.json"]),
+  /** Path of the administrator's settings, by operating system. Only for CLIs without system defaults. */
+  managed: z.object({ darwin: z.string(), linux: z.string() }).optional(),
   /** Key of the setting for IDE mode: whether the CLI connects to editors. */
   ide: z.string(),
   /** Key of the setting for the approval mode. `--approval-mode` on the command line takes precedence. */
@@ -94,6 +98,11 @@ const Profile = z.object({
     .optional(),
   /** Whether the CLI opens its proposals as reviews in the editor. */
   reviews: z.boolean().default(true),
+  /**
+   * Settings that turn off the bridge's hooks: a key, and a value of the setting or an item of its list. All hooks of
+   * the bridge have the name "neovim" if the CLI knows names of hooks.
+   */
+  hooksOff: z.array(z.object({ key: z.string(), value: z.union([z.boolean(), z.string()]) })).default([]),
   /** Form of the hook's answer that makes the CLI ask before an edit. Absent if no answer can make the CLI ask. */
   gate: z.enum(["decision", "permission"]).optional(),
   /** Arguments that make the CLI run unattended. No user can then answer its questions. */

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import stripJsonComments from "strip-json-comments";
 import * as z from "zod";
 import { Refusal } from "../base/refusal.ts";
+import { platform } from "../system/platform.ts";
 import { insecurity } from "../system/root-only-file.ts";
 import { readSmallFile } from "../system/small-file.ts";
 import type { Variables } from "../system/system.ts";
@@ -38,7 +39,9 @@ export function readSettings(
 ): SettingsFile[] {
   const candidates = settings.files.map((path) => expand(path, env));
   const user = candidates.find((path) => existsSync(path)) ?? candidates[0] ?? "";
-  const own = [...new Set([join(cwd, settings.folder, "settings.json"), user])].map(readSettingsFile);
+  const project = settings.project.map((name) => join(cwd, settings.folder, name));
+  const managed = settings.managed ? [settings.managed[platform.name]] : [];
+  const own = [...new Set([...managed, ...project, user])].map(readSettingsFile);
   if (!defaults) return own;
   const system = systemPaths(defaults, env);
   const readSystem = (path: string) => (defaults.isRootsOnly ? readSecure(path) : readSettingsFile(path));
@@ -54,6 +57,24 @@ export function setting<T>(
   for (const { path, settings } of files) {
     const { success, data } = schema.safeParse(at(settings, key.split(".")));
     if (success) return { value: data, path };
+  }
+  return undefined;
+}
+
+/**
+ * Finds a setting that turns off the bridge's hooks.
+ * @returns key, value and file of the setting, as the end of a sentence; undefined if there is no such setting
+ */
+export function findHooksOff(
+  { hooksOff }: Pick<Profile, "hooksOff">,
+  files: readonly SettingsFile[],
+): string | undefined {
+  for (const { key, value } of hooksOff) {
+    const said = typeof value === "boolean" ? setting(files, key, z.boolean()) : undefined;
+    if (said?.value === value) return `${key} is ${value} in ${said.path}`;
+    const lists = files.map((file) => setting([file], key, z.array(z.unknown())));
+    const list = lists.find((each) => each?.value.includes(value));
+    if (list) return `${key} contains "${value}" in ${list.path}`;
   }
   return undefined;
 }

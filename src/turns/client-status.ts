@@ -10,6 +10,7 @@ import type { Client } from "../http/client.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 import type { Profile } from "../profiles/profiles.ts";
 import { type AgentClientsOptions, createAgentClients } from "./agent-clients.ts";
+import { createHooksOff } from "./hooks-off.ts";
 import { createTerminals } from "./terminals.ts";
 import { createTurns, type TurnChange } from "./turns.ts";
 
@@ -46,6 +47,10 @@ interface ClientStatusOptions extends Pick<AgentClientsOptions, "clients" | "hea
   /** True if CLIs are to be reconnected after a crash of the host process. */
   reconnect: boolean;
   report: (change: Partial<Status>) => void;
+  /** Returns whether the gate is on for a CLI. */
+  isGated(cli: string): boolean;
+  /** The directories that are open in Neovim. */
+  directories: readonly string[];
   /** Called when a turn has ended because the user has stopped the agent. */
   stopped(agent: Agent): void;
   /** Called when a CLI in a terminal of Neovim has not reconnected after a restart of the host process. */
@@ -58,7 +63,10 @@ export function createClientStatus({ bridge, clients, profiles, ...options }: Cl
   const report = () => options.report({ clients: listed(), hooks: agents.hasHeard });
   const terminals = createTerminals({
     clients,
-    found: report,
+    found() {
+      report();
+      hooksOff.refresh();
+    },
     /** Tells the user that a CLI has not reconnected after a restart of the bridge. */
     lost({ name: terminal, cli }) {
       const isSocket = profiles.find(({ name }) => name === cli)?.socket !== undefined;
@@ -82,6 +90,22 @@ export function createClientStatus({ bridge, clients, profiles, ...options }: Cl
     heard: options.heard,
     found: report,
     remember: options.remember,
+  });
+
+  const hooksOff = createHooksOff({
+    ...options,
+    profiles,
+    clients,
+    agents,
+    terminals,
+    changed: report,
+    tell(cli, reason, isGated) {
+      const effect = isGated
+        ? `does not ask before edits, although the gate is on, and its changes are not listed`
+        : `no longer reports its changes`;
+      const text = `${labelOf(cli)} ${effect}, because its hooks are off: ${reason}. Turn them on, then restart the CLI.`;
+      bridge.tell("message", { level: "warn", text });
+    },
   });
 
   const turns = createTurns((change) => {
@@ -127,18 +151,19 @@ export function createClientStatus({ bridge, clients, profiles, ...options }: Cl
     return activities.includes("waiting") ? "waiting" : (activities[0] ?? "idle");
   }
 
-  const describe = ({ id, info: { credential: cli, name, version, connectedAt }, ports }: Client) => ({
+  const describe = ({ id, info, ports }: Client) => ({
     id,
-    cli,
-    label: labelOf(cli),
-    name,
-    version,
-    connectedAt,
+    cli: info.credential,
+    label: labelOf(info.credential),
+    name: info.name,
+    version: info.version,
+    connectedAt: info.connectedAt,
     port: ports?.client,
-    interrupted: interrupted.has(id) && name === CLI_NAME,
+    interrupted: interrupted.has(id) && info.name === CLI_NAME,
     activity: activityOf(id),
     turn: ofSession(id).length > 0,
     hooks: agents.hasHooks(id),
+    hooksOff: hooksOff.reasonFor({ id, info }),
     terminal: terminals.nameOf(id),
   });
 
@@ -158,6 +183,7 @@ export function createClientStatus({ bridge, clients, profiles, ...options }: Cl
   return {
     terminals,
     agents,
+    hooksOff,
     activity: {
       /** Receives hook events. */
       listener: turns.handle,

@@ -13,6 +13,8 @@ type Terminal = EventPayload<"terminals">["terminals"][number];
 export interface Terminals {
   /** Name of the terminal in which a session's client runs, if known. */
   nameOf(sessionId: string): string | undefined;
+  /** Directory in which the terminal of a session's client was opened, if known. */
+  directoryOf(sessionId: string): string | undefined;
   /** Searches for the terminal of a newly connected client. */
   find(client: Client): Promise<void>;
   forget(client: Client): void;
@@ -47,6 +49,7 @@ export function createTerminals({ clients, found, lost }: TerminalsOptions): Ter
 
   return {
     nameOf: (sessionId) => names.get(sessionId),
+    directoryOf: (sessionId) => terminals.find(({ name }) => name === names.get(sessionId))?.cwd,
     find,
     forget: ({ id }) => void names.delete(id),
     async contains(name, pid) {

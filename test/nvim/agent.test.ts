@@ -5,6 +5,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import t, { type Test } from "tap";
 import { z } from "zod";
 import { type RunningBridge, startBridge } from "../support/bridge.ts";
+import { examine } from "../support/doctor.ts";
+import { writeFiles } from "../support/sandbox.ts";
 import { type Answer, ask } from "../support/server.ts";
 
 /** Lua that records all events of agents, oldest first. */
@@ -237,6 +239,63 @@ t.test(":GeminiGate decides whether a CLI asks before an edit", async (t) => {
   await nvim.says(/Usage: :GeminiGate[\s\S]*Unknown CLI 'nobody'[\s\S]*The gate cannot make Qwen Code ask/);
   const completion = await nvim.lua("return vim.fn.getcompletion('GeminiGate ', 'cmdline')");
   t.same(completion, ["off", "on", "cli=gemini", "cli=claude", "cli=mine"]);
+});
+
+t.test("a CLI whose hooks are off does not count as asking, and the user is told once", async (t) => {
+  const { bridge, nvim } = await start(t, "gate = true");
+  const settings = (folder: string, content: object) =>
+    writeFiles(folder, { ".gemini/settings.json": JSON.stringify(content) });
+  const { home, workspace } = nvim.dirs;
+  const client = await bridge.client();
+  const reason = () =>
+    nvim.lua("return (require('gemini-bridge.bridge.status').get().clients[1] or {}).hooksOff or ''");
+  const becomes = (wanted: RegExp) =>
+    nvim.waitFor(async () => wanted.test(String(await reason())), `${wanted}`);
+  const worksAgain = async () => {
+    await hook(bridge, "BeforeTool", WRITE);
+    await becomes(/^$/);
+    await nvim.command("GeminiGate on");
+    t.match(await statusline(bridge), /gate on/);
+  };
+  const shown = async () => (await nvim.messages()).split("its hooks are off").length - 1;
+  await worksAgain();
+
+  await t.test("settings of the user and of the project, read as they change", async (t) => {
+    for (const [folder, key, content] of [
+      [home, "hooksConfig.enabled is false", { hooksConfig: { enabled: false } }],
+      [workspace, 'hooksConfig.disabled contains "neovim"', { hooksConfig: { disabled: ["neovim"] } }],
+    ] as const) {
+      const before = await shown();
+      settings(folder, content);
+      const file = `${folder}/.gemini/settings.json`;
+      await becomes(new RegExp(`^${key} in ${file}$`));
+      t.notMatch(await statusline(bridge), /gate/);
+      await nvim.says(
+        new RegExp(`Gemini CLI does not ask before edits, although the gate is on.*${key}`, "s"),
+      );
+      await nvim.command("GeminiGate off");
+      await nvim.command("GeminiGate on");
+      await nvim.says(/The gate stays off.*its hooks are off: hooksConfig/s);
+      const view = "table.concat(require('gemini-bridge.report.status_view').lines(), '\\n')";
+      t.match(await nvim.lua(`return ${view}`), `its hooks are off: ${key} in ${file}`);
+      t.match((await examine(nvim))["Bridge"], `are off: ${key} in ${file}`);
+      await worksAgain();
+      settings(folder, {});
+      t.equal((await shown()) - before, 2, "one message, and one of :GeminiGate");
+    }
+  });
+
+  await t.test("a proposal without a hook", async () => {
+    await hook(bridge, "BeforeTool", WRITE);
+    await client.openDiff(nvim.path("a.txt"), "b\n");
+    await client.openDiff(nvim.path("other.txt"), "b\n");
+    await becomes(/^it has proposed an edit without calling a hook$/);
+    t.notMatch(await statusline(bridge), /gate/);
+    await nvim.says(/although the gate is on.*without calling a hook/s);
+    await worksAgain();
+    await client.openDiff(nvim.path("third.txt"), "b\n");
+    await becomes(/without/);
+  });
 });
 
 t.test("a desktop notification is sent while Neovim is not focused", async (t) => {

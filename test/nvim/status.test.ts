@@ -98,7 +98,10 @@ t.test("the view of :GeminiStatus is updated", async (t) => {
   await viewShows(nvim, /^Discovery +\S+gemini-ide-server-\d+-\d+\.json$/m);
   await viewShows(nvim, /^Clients +none yet/m);
   const client = await new RunningBridge(t, nvim).client("a-cli");
-  await viewShows(nvim, /^Clients +a-cli 0\.61\.0, connected for \d+ s, has not reported its edits yet$/m);
+  await viewShows(
+    nvim,
+    /^Clients +a-cli 0\.61\.0, connected for \d+ s, has not reported its edits yet: the extension is not installed, run :GeminiExtension install$/m,
+  );
   await viewShows(nvim, /^Shared +b\.txt$/m);
   await client.openDiff(nvim.path("a.txt"), "b\n");
   await viewShows(nvim, /^Reviews +a\.txt, from a-cli/m);

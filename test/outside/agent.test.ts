@@ -148,6 +148,24 @@ t.test("hooks report the turns of the real CLI in YOLO mode", async (t) => {
     t.same(await told(nvim, 2), ["TurnStarted: Run it.", "TurnEnded"]);
   });
 
+  await t.test("with `/hooks disable-all`, the gate does not claim that the CLI asks", async (t) => {
+    const line = () => nvim.lua("return require('gemini-bridge').statusline()");
+    t.match(await line(), /gate on/);
+    await cli.slash("/hooks disable-all");
+    await nvim.says(
+      /Gemini CLI does not ask .*hooksConfig\.disabled contains "neovim" in .*\.gemini\/settings\.json/s,
+    );
+    t.notMatch(await line(), /gate on/);
+    model.say(write(nvim, "unasked\n"), [{ text: "It is unasked." }]);
+    await cli.type("Write unasked.");
+    await cli.waitForScreen(/It is unasked\./);
+    t.equal(onDisk(), "unasked\n");
+    t.equal((await nvim.messages()).split("does not ask before edits").length, 2, "told once");
+    await cli.slash("/hooks enable-all");
+    await nvim.waitFor(async () => /gate on/.test(String(await line())), "the gate");
+    await cli.slash("/clear"); // later cases look for messages about hooks
+  });
+
   await t.test("without the gate, the CLI edits files without asking", async (t) => {
     await nvim.command("GeminiGate off");
     model.say(write(nvim, "four\n"), [{ text: "It is four." }]);

@@ -72,7 +72,7 @@ t.test("the host knows which CLI runs in which terminal, also after a crash", as
     .join("\n");
   t.match(
     lines,
-    /Clients {5}Gemini CLI 1\.2\.3 in gemini, connected for \d+ s, has not reported its edits yet\n {12}Gemini CLI 1\.2\.3 in tests, /,
+    /Clients {5}Gemini CLI 1\.2\.3 in gemini, connected for \d+ s, has not reported its edits yet: the extension is not installed, run :GeminiExtension install\n {12}Gemini CLI 1\.2\.3 in tests, /,
   );
   t.match(lines, /Reviews {5}b\.txt, from tests\n {12}c\.txt, from gemini\n {12}a\.txt, from Gemini CLI/);
 

@@ -14,6 +14,7 @@
 ---@field activity "idle"|"working"|"waiting" Activity of the agent, according to its hooks and its open reviews.
 ---@field turn boolean Whether a turn of the agent runs, according to its hooks.
 ---@field hooks boolean Whether a hook of the CLI was received. Without hooks, its edits are neither tracked nor gated.
+---@field hooksOff? string Why the hooks of the CLI are off, as the end of a sentence, if they are.
 ---@field terminal? string The terminal of `:Gemini` in which the CLI runs, if known.
 
 ---@class gemini_bridge.Shared

@@ -100,7 +100,7 @@ function M.set(new)
   local function shown(status)
     local hidden = status.shared and (status.shared.excluded or status.shared.paused) or false
     local clients = vim.tbl_map(function(client)
-      return { client.terminal or "", client.activity, client.hooks }
+      return { client.terminal or "", client.activity, client.hooks, client.hooksOff }
     end, status.clients)
     return { hidden, clients }
   end

@@ -58,7 +58,7 @@ end
 --- CLIs derived from Gemini CLI, the path of this file is not known.
 ---@param cli gemini_bridge.Cli
 ---@return boolean
-local function needs_extension(cli)
+function M.needs_extension(cli)
   local has_defaults = cli.name == "gemini"
     and vim.uv.getuid() == 0
     and config.get().terminal.connect
@@ -116,7 +116,7 @@ function M.before_start(cli, program, go)
   local state = link.state(cli)
   if state == "gone" then
     return run_once(link.create, cli, go)
-  elseif state == "installed" or not needs_extension(cli) then
+  elseif state == "installed" or not M.needs_extension(cli) then
     return go()
   elseif option == "auto" then
     return run_once(link.create, cli, go)

@@ -82,6 +82,26 @@ local function pinned()
   return { ("%s, " .. lines):format(path, pin.first, pin.last) }
 end
 
+--- Returns why a CLI has not reported its edits, as the end of a line. Empty if it has.
+---@param client gemini_bridge.ClientInfo
+---@return string
+local function without_hooks(client)
+  if client.hooksOff then
+    return ", its hooks are off: " .. client.hooksOff
+  elseif client.hooks then
+    return ""
+  end
+  local cli = require("gemini-bridge.config.clis").get(client.cli)
+  local link = require("gemini-bridge.extension.link")
+  local needs_link = cli
+    and link.is_possible(cli)
+    and link.state(cli) ~= "installed"
+    and (not client.terminal or require("gemini-bridge.extension.offer").needs_extension(cli))
+  local advice = needs_link and ": the extension is not installed, run :GeminiExtension install%s" or ""
+  return ", has not reported its edits yet"
+    .. advice:format(client.cli == "gemini" and "" or " " .. client.cli)
+end
+
 local ACTIVITIES = { working = "working", waiting = "waits for you" }
 
 ---@param now gemini_bridge.HostStatus
@@ -96,8 +116,7 @@ local function clients(now)
       return ('%s, shows "Disconnected": type /ide enable there'):format(name)
     end
     local activity = client.activity ~= "idle" and ", " .. ACTIVITIES[client.activity] or ""
-    local hooks = client.hooks and "" or ", has not reported its edits yet"
-    return ("%s%s, connected for %s%s"):format(name, activity, age(client.connectedAt), hooks)
+    return ("%s%s, connected for %s%s"):format(name, activity, age(client.connectedAt), without_hooks(client))
   end, now.clients)
 end
 

@@ -63,6 +63,8 @@ local function obstacle(client)
     return "Neovim cannot make this CLI ask; choose its approval mode in the CLI"
   elseif client.interrupted then
     return "it is disconnected; type /ide enable in the CLI"
+  elseif client.hooksOff then
+    return "its hooks are off: " .. client.hooksOff
   elseif client.hooks then
     return
   end
