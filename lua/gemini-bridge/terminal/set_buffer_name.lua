@@ -1,5 +1,5 @@
---- Gives the buffer of a terminal the name `gemini-terminal://{name}`. A restored session opens each window again by the
---- name of its buffer. Neovim would run the rest of a name `term://…` as a shell command.
+--- Gives the buffer of a terminal the name `gemini-terminal://{name}`. A restored session opens each window again by
+--- the name of its buffer. Neovim would run the rest of a name `term://…` as a shell command.
 
 --- Sets a free name. After renaming, deletes the unlisted buffer that Neovim creates for the old name.
 ---@param buf integer
