@@ -31,7 +31,9 @@ export function createLog(): Log {
     (level: LogLevel) =>
     (message: string, ...details: unknown[]): void => {
       if (target && !isLogged(level, target.level)) return;
-      const text = [message, ...details.map((detail) => inspect(detail, { depth: 4 }))].join(" ");
+      // A name of a tool or file could otherwise forge lines of the log.
+      const printable = message.replace(/\p{Cc}+/gu, " ");
+      const text = [printable, ...details.map((detail) => inspect(detail, { depth: 4 }))].join(" ");
       const line = `${new Date().toISOString()} ${level.toUpperCase()} [${process.pid}] ${text}\n`;
       if (target) append(target.file, line);
       else if (buffered.length < MAX_BUFFERED_LINES) buffered.push([level, line]);

@@ -5,7 +5,7 @@ import type { SessionInfo } from "./client.ts";
 export const MAX_FIRST_MESSAGE_LENGTH = 64 * 1024;
 
 /** Maximum length of a client's name and version (UTF-16 units). */
-const MAX_NAME_LENGTH = 100;
+const MAX_NAME_LENGTH = 60;
 
 /** Maximum length of a message id (UTF-16 units). The host stores the id until the message is answered. */
 const MAX_ID_LENGTH = 256;
@@ -40,7 +40,7 @@ export function hasLongId(body: unknown): boolean {
   });
 }
 
-/** Makes a client's text safe to show to the user: one short line without control characters. */
+/** Makes a client's text safe to show to the user: one short line of printable characters. */
 function shortLine(text: string): string {
-  return text.slice(0, MAX_NAME_LENGTH).replace(/\p{C}/gu, " ");
+  return text.slice(0, MAX_NAME_LENGTH).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, " ");
 }

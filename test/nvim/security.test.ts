@@ -133,13 +133,28 @@ t.test("neither a proposal nor a file name runs a command", async (t) => {
 });
 
 t.test("text from a client is never interpreted as code or format", async (t) => {
-  const { bridge, nvim } = await startBridge(t);
+  const { bridge, nvim } = await startBridge(t, {
+    init: `package.preload['lualine.component'] = function()
+      return { extend = function(self) return setmetatable({}, { __index = self }) end }
+    end`,
+  });
   const { port, content } = bridge.file();
   const name = "x\u001b]0;title\u0007\n:!touch pwned\r%!system('x')%{1+1}";
   const client = await connectClient(t, { port, token: content.authToken, name });
+  // With several clients, the status line shows their names.
+  const code = "%{%writefile([],'pwned')%}";
+  await connectClient(t, { port, token: content.authToken, name: code });
   await client.openDiff(nvim.path("a.txt"), "x\n");
   const shown = (await bridge.status()).diffs[0]?.client ?? "";
   t.notMatch(shown, /\p{Cc}/u);
   t.notMatch(await nvim.messages(), /(?!\n)\p{Cc}|\^\[|\^G/u);
-  t.notMatch(String(await nvim.lua("return require('gemini-bridge').statusline()")), /%[!{]/);
+  await client.closeDiff(nvim.path("a.txt"));
+  const text = String(await nvim.lua("return require('gemini-bridge').statusline()"));
+  t.equal(text, `Gemini: connected (${shown}, ${code})`);
+  for (const line of [
+    "require('lualine.components.gemini').update_status()",
+    `"%{v:lua.require'gemini-bridge'.statusline()}"`,
+  ])
+    t.equal(await nvim.lua(`return vim.api.nvim_eval_statusline(${line}, {}).str`), text, line);
+  t.notOk(existsSync(nvim.path("pwned")));
 });

@@ -39,7 +39,7 @@ t.test("text from clients is logged as one line", async (t) => {
   const file = place(t);
   const log = createLog();
   log.open(file, "info");
-  log.info("session of", "a\nname\u001b[31m");
+  log.info("the tool a\nb\u001b[31m of", "a\nname\u001b[31m");
   t.equal(readFileSync(file, "utf8").trim().split("\n").length, 1);
   t.notMatch(readFileSync(file, "utf8"), "\u001b");
 });
