@@ -114,11 +114,16 @@ t.test(
     await nvim.command("cclose");
     await nvim.command("GeminiUndo all");
     await changed(0);
-    await nvim.says(/^gemini-bridge: Undid 5 hunks in 4 files\. No unreviewed changes are left\.$/m);
+    await nvim.says(
+      /^gemini-bridge: Undid 5 hunks in 4 files\. No unreviewed changes are left\. To revert the undo, press u in :GeminiChanges\.$/m,
+    );
     t.ok(readFileSync(nvim.path("a.txt")).equals(latin1));
     t.ok(readFileSync(nvim.path("b.txt")).equals(bom));
     t.equal(read("gone.txt"), "old\n");
     t.notOk(existsSync(nvim.path("new.txt")));
+    await nvim.input(":GeminiChanges<CR>u");
+    await changed(4);
+    t.equal(read("new.txt"), "a\n", "the page without changes reverts the undo");
     t.notMatch(await nvim.messages(), /E\d+|conflict|cannot/);
   },
 );

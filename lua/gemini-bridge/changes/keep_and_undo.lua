@@ -106,6 +106,15 @@ local function choose(opts)
   return chosen_hunks, "No unreviewed changes here: :GeminiChanges lists all changes."
 end
 
+--- Number of decisions that the user can probably revert. The host may remember fewer.
+local revertible = 0
+
+--- Returns true if the user can probably revert a decision.
+---@return boolean
+function M.can_revert()
+  return revertible > 0
+end
+
 --- Sends the user's decision to the bridge. The bridge tells the user the result in one message.
 ---@param event "changes_keep"|"changes_undo"|"changes_revert"
 ---@param params table
@@ -114,6 +123,8 @@ local function send(event, params)
   local is_sent = channel.notify(event, params)
   if not is_sent then
     notify("The bridge is not running: run :GeminiStart.", "warn")
+  else
+    revertible = math.max(0, revertible + (event == "changes_revert" and -1 or 1))
   end
   return is_sent
 end

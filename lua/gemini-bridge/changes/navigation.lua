@@ -117,7 +117,8 @@ local function nothing_listed()
   return is_missing and text .. " Run :GeminiExtension install, then start the CLI." or text
 end
 
---- Opens the review page or moves the focus to the page. Without changes, tells the user why the list is empty.
+--- Opens the review page or moves the focus to the page. Without changes and without a decision to revert, tells the
+--- user why the list is empty.
 ---@param name? string Path of a file to go to.
 function M.open(name)
   local is_empty = #changes.all() == 0 and #reviews.list() == 0
@@ -125,7 +126,8 @@ function M.open(name)
   vim.iter(incomplete):each(function(sentence)
     notify(sentence, "warn")
   end)
-  if not is_empty or require("gemini-bridge.changes.page.page").get() then
+  local can_revert = require("gemini-bridge.changes.keep_and_undo").can_revert()
+  if not is_empty or can_revert or require("gemini-bridge.changes.page.page").get() then
     require("gemini-bridge.notes.notes").load()
     require("gemini-bridge.changes.page.keys").open(name)
   elseif #incomplete == 0 then
