@@ -1,4 +1,5 @@
 --- Lets the user choose an item with |vim.ui.select()|.
+local scheduler = require("gemini-bridge.editor.scheduler")
 
 --- Interval between checks whether a picker is still open.
 local POLL_INTERVAL_MS = 200
@@ -20,23 +21,18 @@ end
 ---@param before integer[] Windows before the question.
 ---@param is_answered fun(): boolean
 ---@param cancel fun()
-local function watch(before, is_answered, cancel)
-  local timer = assert(vim.uv.new_timer())
-  local checks = 0
-  timer:start(
-    POLL_INTERVAL_MS,
-    POLL_INTERVAL_MS,
-    vim.schedule_wrap(function()
-      if timer:is_closing() then
-        return
-      end
-      checks = may_be_open(before) and 0 or checks + 1
-      if is_answered() or checks == MAX_CHECKS_WITHOUT_PICKER then
-        timer:close()
-        cancel()
-      end
-    end)
-  )
+---@param checks? integer Number of checks in a row without a picker.
+local function watch(before, is_answered, cancel, checks)
+  scheduler.after(POLL_INTERVAL_MS, function()
+    local now = may_be_open(before) and 0 or (checks or 0) + 1
+    if is_answered() then
+      return
+    elseif now == MAX_CHECKS_WITHOUT_PICKER then
+      cancel()
+    else
+      watch(before, is_answered, cancel, now)
+    end
+  end)
 end
 
 ---@generic T
