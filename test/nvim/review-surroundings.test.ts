@@ -135,3 +135,56 @@ t.test(":GeminiReject takes a path, or a reason, but no mistyped path", async (t
     t.equal(await nvim.lua("return require('gemini-bridge.prompt.history').list()[1].text"), reason);
   }
 });
+
+/** Lua that prepares two tab pages with directories of their own. The focus is in the first tab page. */
+const TABS: Record<string, string> = {
+  "shows the file": `
+    vim.cmd.edit('b.txt') vim.cmd.tabedit('a.txt') vim.cmd.tcd(vim.fn.fnameescape(vim.fn.stdpath('state')))
+    vim.cmd.vsplit(vim.fn.fnameescape(...)) vim.cmd.tabfirst()`,
+  "shows the terminal of its CLI": `
+    vim.cmd.edit('b.txt') vim.cmd.tabedit('c.txt') vim.cmd.split() vim.cmd.terminal('cat')
+    vim.b.gemini_terminal = 'Gemini CLI' vim.cmd.tabfirst()`,
+};
+for (const [name, scene] of Object.entries(TABS))
+  t.test(`a review opens in the tab page that ${name}, and the focus stays`, async (t) => {
+    const end = async () =>
+      nvim.lua(`
+      vim.cmd('silent! tabonly! | silent! only! | edit! b.txt')
+      for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+        if vim.fn.bufname(buf):find('a.txt$') or vim.bo[buf].buftype == 'terminal' then
+          vim.api.nvim_buf_delete(buf, { force = true })
+        end
+      end`);
+    await end();
+    t.teardown(end);
+    await nvim.lua(scene, nvim.path("c.txt"));
+    const before = await reviewer.layout();
+    const inFirst = "return { vim.fn.winlayout(1), vim.api.nvim_get_current_win(), vim.fn.getcwd() }";
+    const first = await nvim.lua(inFirst);
+    for (const keys of [":GeminiReview<CR>:w<CR>", ":tabnext<CR>:GeminiReview<CR>:w<CR>:tabfirst<CR>"]) {
+      await nvim.command("messages clear");
+      const id = await reviewer.open(nvim.path("a.txt"), "two\n");
+      t.same(await nvim.lua(inFirst), first, "nothing changes in the current tab page");
+      const [win] = await reviewer.proposals();
+      t.equal(await nvim.lua("return vim.fn.win_id2tabwin(...)[1]", win), 2);
+      await nvim.says("Gemini CLI proposes a change to a.txt in tab page 2");
+      await nvim.input(keys);
+      t.match(await reviewer.outcome(), { name: "diff_accepted", payload: { id } });
+      await reviewer.outcomes();
+      t.same(await reviewer.layout(), before, "all windows are as before, and the focus is back");
+    }
+  });
+
+t.test("without a path, a command means the review in the current window", async (t) => {
+  await nvim.command("edit c.txt | tabedit b.txt");
+  t.teardown(() => nvim.command("silent! tabonly! | silent! only! | edit! b.txt"));
+  const ids = [
+    await reviewer.open(nvim.path("c.txt"), "3\n"),
+    await reviewer.open(nvim.path("a.txt"), "two\n"),
+  ];
+  t.equal((await reviewer.proposals()).length, 2, "each tab page shows a review");
+  await nvim.input(":tabfirst<CR>:GeminiReject<CR>");
+  t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id: ids[0] } });
+  await nvim.input(":GeminiReject<CR>");
+  t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id: ids[1] } }, "the only one");
+});

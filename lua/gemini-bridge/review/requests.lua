@@ -15,13 +15,24 @@ local M = {}
 
 local last_id = 0
 
+--- Returns where a review is shown if its tab page is not the current one.
+---@param review gemini_bridge.Review
+---@return string
+local function place(review)
+  local tab = review.view and review.view.tab
+  if not tab or tab == vim.api.nvim_get_current_tabpage() then
+    return ""
+  end
+  return (" in tab page %d"):format(vim.api.nvim_tabpage_get_number(tab))
+end
+
 --- Tells the user about a new review. Shortens the message to one line. After a longer message, Neovim would wait for
 --- ENTER.
 ---@param review gemini_bridge.Review
 local function announce(review)
   local waiting = #records.pending() - 1
   local who = #status.names() > 1 and status.plain(review.client, review.label) or review.label
-  local rest = waiting > 0 and (" (%d more waiting)"):format(waiting) or ""
+  local rest = place(review) .. (waiting > 0 and (" (%d more waiting)"):format(waiting) or "")
   local room = vim.v.echospace - #who - #" proposes a change to " - #rest
   local name = path.display(review.filePath, math.max(room, 8))
   notify(("%s proposes a change to %s%s"):format(who, name, rest))

@@ -3,6 +3,7 @@ local config = require("gemini-bridge.config")
 local hunk_updates = require("gemini-bridge.review.hunk_updates")
 local diff_hunks = require("gemini-bridge.review.diff_hunks")
 local inline = require("gemini-bridge.review.inline")
+local choose_window = require("gemini-bridge.review.window.choose_window")
 local close_windows = require("gemini-bridge.review.window.close_windows")
 local notify = require("gemini-bridge.notify")
 local focus = require("gemini-bridge.editor.focus_and_mode")
@@ -47,14 +48,25 @@ local function windows(review)
   return review.view
 end
 
---- Returns true if the current tab page already shows a review. A second review must wait, because Neovim would compare
---- the windows of both reviews with each other. With the layout `tab`, always returns false, because each review opens
---- a new tab page.
-local function is_taken()
-  local tab = vim.api.nvim_get_current_tabpage()
+--- Returns the tab page for a review. With the layout `tab`, the review opens a new tab page from there.
+---@param review gemini_bridge.Review
+---@return integer
+local function tab_of(review)
+  if config.get().diff.layout == "tab" then
+    return vim.api.nvim_get_current_tabpage()
+  end
+  return choose_window.tab(review.buffers and review.buffers.original or -1, review.client)
+end
+
+--- Returns true if the tab page for a review already shows a review. The second review must wait, because Neovim would
+--- compare the windows of both reviews with each other. With the layout `tab`, always returns false, because each
+--- review opens a new tab page.
+---@param review gemini_bridge.Review
+local function is_taken(review)
+  local tab = tab_of(review)
   return config.get().diff.layout ~= "tab"
-    and vim.iter(records.pending()):any(function(review)
-      local shown = windows(review)
+    and vim.iter(records.pending()):any(function(other)
+      local shown = windows(other)
       return shown ~= nil and shown.tab == tab
     end)
 end
@@ -76,10 +88,11 @@ local function show(review)
     review.make()
   end
   proposal.replace_wiped_original(review)
-  local ok, opened = pcall(open_windows.open, review.buffers, config.get().diff.layout)
+  local tab = tab_of(review)
+  local ok, opened = pcall(open_windows.open, review.buffers, config.get().diff.layout, tab)
   if not ok then
-    -- Tries a new tab page, because the current tab page may have no room.
-    ok, opened = pcall(open_windows.open, review.buffers, "tab")
+    -- Tries a new tab page, because the tab page may have no room.
+    ok, opened = pcall(open_windows.open, review.buffers, "tab", tab)
   end
   if not ok then
     local name, reason = path.display(review.filePath, 24), scheduler.reason(opened)
@@ -93,12 +106,12 @@ local function show(review)
   M.scroll_to_first_hunk(review)
 end
 
---- Shows all waiting reviews for which the current tab page has room.
+--- Shows all waiting reviews for which their tab page has room.
 function M.show_waiting()
   scheduler.now(function()
     for _, review in ipairs(records.pending()) do
       windows(review)
-      if review.state == "waiting" and not is_taken() then
+      if review.state == "waiting" and not is_taken(review) then
         scheduler.attempt(show, review)
       end
     end

@@ -89,6 +89,29 @@ function M.in_use(tab)
   return taken
 end
 
+--- Returns the tab page of a window, and prefers the current tab page.
+---@param is_suitable fun(win: integer): boolean
+---@return integer? tab nil if no window is suitable.
+local function tab_with(is_suitable)
+  local tabs = vim.list_extend({ vim.api.nvim_get_current_tabpage() }, vim.api.nvim_list_tabpages())
+  return vim.iter(tabs):find(function(tab)
+    return vim.iter(M.windows(tab)):any(is_suitable)
+  end)
+end
+
+--- Chooses the tab page for a review: one that shows the file, or else the terminal of the CLI, or else the current tab
+--- page.
+---@param original integer Buffer of the original text.
+---@param client string Name of the CLI's terminal or MCP client.
+---@return integer
+function M.tab(original, client)
+  return tab_with(function(win)
+    return vim.api.nvim_win_get_buf(win) == original and is_ordinary(win)
+  end) or tab_with(function(win)
+    return vim.b[vim.api.nvim_win_get_buf(win)].gemini_terminal == client
+  end) or vim.api.nvim_get_current_tabpage()
+end
+
 --- Chooses a window of the user in which a buffer can be shown, such as the original text during a review. Leaves out
 --- windows of a review or of another comparison, unless they show the buffer already. Leaves out minimized windows.
 ---@param tab integer

@@ -16,7 +16,7 @@ local M = {}
 ---@field buffers gemini_bridge.ReviewBuffers
 ---@field made integer[] Windows that the review has opened.
 ---@field borrowed? gemini_bridge.Borrowed Window of the user that shows the original text during the review.
----@field origin integer Window that had the focus before the review.
+---@field origin integer Window that had the focus before the review, in its tab page or where the user came from.
 ---@field visited? boolean True if a window of the review had the focus at least once.
 ---@field end_move? fun() Ends the focus change that began when the user closed the proposal window.
 ---@field before gemini_bridge.Layout Layout before the review.
@@ -103,12 +103,13 @@ end
 --- Shows a review. If there is no room, closes the windows that were already opened, and raises an error.
 ---@param buffers gemini_bridge.ReviewBuffers
 ---@param layout "auto"|"vertical"|"horizontal"|"tab"|"inline"
+---@param tab integer Tab page of the user in which, or from which, the review opens.
 ---@return gemini_bridge.View
-function M.open(buffers, layout)
-  local tab = vim.api.nvim_get_current_tabpage()
+function M.open(buffers, layout, tab)
+  local directory = vim.fn.getcwd()
   local view = { ---@type gemini_bridge.View
     tab = tab,
-    origin = vim.api.nvim_get_current_win(),
+    origin = vim.api.nvim_tabpage_get_win(tab),
     before = restore_layout.save(tab),
     buffers = buffers,
     made = {},
@@ -120,6 +121,7 @@ function M.open(buffers, layout)
   local end_move = focus.begin_move()
   local open = (buffers.new or layout == "inline") and open_alone or open_pair
   local ok, problem = pcall(open, view, layout)
+  window.stay_in(directory)
   end_move()
   if not ok then
     close_windows.close(view)
@@ -154,7 +156,7 @@ function M.scroll_to(view, original, proposal)
   end
   local above = math.floor(vim.api.nvim_win_get_height(view.proposal) / 2)
   local topline = math.max(proposal - above, 1)
-  local in_use = choose_window.in_use(vim.api.nvim_get_current_tabpage())
+  local in_use = choose_window.in_use(view.before.tab)
   in_use[view.proposal] = view.proposal == vim.api.nvim_get_current_win() or nil
   for win, line in pairs({ [view.original or 0] = original, [view.proposal] = proposal }) do
     if win > 0 and not in_use[win] and vim.api.nvim_win_is_valid(win) then
