@@ -8,6 +8,9 @@ import { previewEdits } from "./preview-edits.ts";
 import { reviewEdits } from "./review-edits.ts";
 import type { Answer, CallContext } from "./tool.ts";
 
+/** Names of buffers of this plugin, such as a proposal. A language server may know them, but they are no files. */
+const OWN_BUFFER = /^gemini[\w-]*:\/\//;
+
 const TextEdit = z.object({ range: Range, newText: z.string() });
 const Document = z.object({ uri: z.string(), version: z.number().int().nullish() });
 const DocumentEdit = z.object({ textDocument: Document, edits: z.array(TextEdit) });
@@ -56,6 +59,7 @@ export async function workspaceEdits(
     : Object.entries(changes ?? {}).map(([uri, edits]) => ({ uri, edits, version: undefined }));
   const files = new Map<string, FileEdits>();
   for (const { uri, edits, version } of found) {
+    if (OWN_BUFFER.test(uri)) continue;
     const path = pathOf(uri);
     if (path === undefined)
       throw new Refusal("The language server returned edits of something that is not a file");

@@ -7,6 +7,8 @@ import { startReviewer } from "../support/review.ts";
 
 const FILES = {
   "a.txt": "one\n",
+  "a.lua": "return 1\n",
+  "b.lua": "return 2\n",
   "b.txt": "b\n",
   "c.txt": "c\n",
   "latin1.txt": Buffer.from("caf\xe9\none\n", "latin1"),
@@ -28,6 +30,26 @@ vim.keymap.set('n', '<F6>', function() bufdelete(1) end, { desc = 'the same afte
 vim.cmd("function! Save()\\n write\\n endfunction")
 vim.api.nvim_create_user_command('W', function() vim.cmd.write() end, {})
 vim.keymap.set('n', '<F7>', '<Cmd>lua vim.cmd.write()<CR>')
+_G.opened = {}
+local function server()
+  return {
+    request = function(method, _, answer)
+      vim.schedule(function() answer(nil, method == 'initialize' and { capabilities = { textDocumentSync = 1 } } or nil) end)
+      return true, 1
+    end,
+    notify = function(method, params)
+      if method == 'textDocument/didOpen' then table.insert(_G.opened, params.textDocument.uri) end
+      return true
+    end,
+    is_closing = function() return false end,
+    terminate = function() end,
+  }
+end
+vim.api.nvim_create_autocmd('FileType', { pattern = 'lua', callback = function(args)
+  local id = vim.lsp.start({ name = 'server', cmd = server, root_dir = vim.fn.getcwd() })
+  _G.server = _G.server or id
+  if _G.is_late then vim.schedule(function() vim.lsp.buf_attach_client(args.buf, _G.server) end) end
+end })
 vim.api.nvim_create_autocmd({ 'BufLeave', 'TextChanged' }, { nested = true, command = 'silent! update' }) -- auto-save
 `;
 
@@ -187,4 +209,26 @@ t.test("without a path, a command means the review in the current window", async
   t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id: ids[0] } });
   await nvim.input(":GeminiReject<CR>");
   t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id: ids[1] } }, "the only one");
+});
+
+t.test("language servers stay attached neither to a proposal nor to the copy of its file", async (t) => {
+  await nvim.command("edit a.lua");
+  const attached = `vim.tbl_map(vim.fn.bufname, vim.tbl_keys(vim.lsp.get_client_by_id(_G.server).attached_buffers))`;
+  await nvim.waitFor("#_G.opened == 1", "the server to open the file");
+  await propose(t, "return 3\n", "b.lua");
+  await nvim.waitFor("vim.bo.filetype == 'lua'", "the file type");
+  t.same(await nvim.lua(`return ${attached}`), ["a.lua"]);
+  t.same(
+    await nvim.lua("return _G.opened"),
+    [`file://${nvim.path("a.lua")}`],
+    "servers never see a proposal",
+  );
+  await nvim.input(":q<CR>");
+  await reviewer.outcome();
+
+  await nvim.lua("_G.is_late = true");
+  await propose(t, "return 3\n", "b.lua");
+  await nvim.waitFor("#_G.opened == 3", "the server to be attached later");
+  await nvim.waitFor(`vim.deep_equal(${attached}, { 'a.lua' })`, "the server to be detached");
+  t.notMatch(await nvim.messages(), /E\d+:|not attached/);
 });

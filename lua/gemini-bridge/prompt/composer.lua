@@ -50,7 +50,7 @@ local function create()
   vim.api.nvim_buf_set_name(buf, NAME)
   local options = vim.bo[buf]
   options.buftype, options.bufhidden, options.swapfile = "acwrite", "hide", false
-  options.filetype = "markdown"
+  require("gemini-bridge.editor.own_filetype").set(buf, "markdown")
   options.omnifunc = "v:lua.require'gemini-bridge.prompt.completion'.omnifunc"
   local group = vim.api.nvim_create_augroup("gemini-bridge.prompt", {})
   local stop = require("gemini-bridge.review.typed_write").watch(buf, group, function()

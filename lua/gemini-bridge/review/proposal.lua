@@ -1,4 +1,5 @@
 --- Creates the buffers of a review: the proposal, and a copy of the file if no buffer contains the file.
+local own_filetype = require("gemini-bridge.editor.own_filetype")
 local path = require("gemini-bridge.disk.path")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local text = require("gemini-bridge.review.text")
@@ -96,7 +97,7 @@ local function set_filetype(buf, name)
     return
   end
   local buftype, modifiable = vim.bo[buf].buftype, vim.bo[buf].modifiable
-  scheduler.attempt(vim.api.nvim_set_option_value, "filetype", name, { buf = buf })
+  own_filetype.set(buf, name)
   -- Sets the options again, because file type plugins may have changed them.
   set_options(buf)
   vim.bo[buf].buftype, vim.bo[buf].modifiable = buftype, modifiable
