@@ -14,7 +14,7 @@ import { reviewEdits } from "../../src/model/review-edits.ts";
 import { decode, encode, findSymbol } from "../../src/model/symbol-position.ts";
 import type { CallContext } from "../../src/model/tool.ts";
 import { openWorkspace } from "../../src/model/workspace.ts";
-import { applyEdits } from "../../src/model/workspace-edit.ts";
+import { applyEdits, workspaceEdits } from "../../src/model/workspace-edit.ts";
 import { createFiles } from "../../src/sharing/files.ts";
 import { createTemporaryFiles } from "../../src/system/temporary-files.ts";
 import { createUserFiles } from "../../src/system/user-files.ts";
@@ -248,6 +248,17 @@ async function apply(abortsAt: QuestionName, path: string) {
   );
   return { outcome, written, finished };
 }
+
+t.test("edits of the plugin's own buffers are ignored, and edits of other buffers are refused", async (t) => {
+  const range = { start: { line: 0, character: 0 }, end: { line: 0, character: 1 } };
+  const edits = [{ range, newText: "b" }];
+  const context = { workspace: { file: async (path: string) => path } } as unknown as CallContext;
+  const rename = (uri: string) =>
+    workspaceEdits({ changes: { "file:///w/a.js": edits, [uri]: edits } }, undefined, context);
+  for (const uri of ["gemini://1/a.js", "gemini-original://1/a.js", "gemini-bridge://prompt"])
+    t.match(await rename(uri), [{ path: "/w/a.js", steps: [edits] }]);
+  await t.rejects(rename("fugitive://a.js"), /not a file/);
+});
 
 t.test("edits of a call that was cancelled before the first edit are not made", async (t) => {
   t.match(await apply("preview_edits", ""), { outcome: "AbortError", written: [], finished: [] });
