@@ -61,7 +61,6 @@ t.test("a wrong dependency between rooms of src is an error, also by a type or i
     cpSync(join(root, part), join(copy, part), { recursive: true });
   const cruise = () =>
     spawnSync(join(root, "node_modules/.bin/depcruise"), ["src"], { cwd: copy, encoding: "utf8" });
-  t.equal(cruise().status, 0);
   const write = (name: string, text: string) => writeFiles(join(copy, "src"), { [name]: text });
   write(
     "review/type.ts",
@@ -98,24 +97,18 @@ t.test("a function that is too long or too complex is an error, unless the list 
     "short.lua": `local function f()\n${lines(70, "  f()")}  g(function()\n${lines(70, "    f()")}  end)\nend\n`,
     "complex.ts": `export function f(a: boolean) {\n${deep}}\n`,
   });
-  const check = (long: object, complex: object) => {
-    writeFiles(folder, { "scripts/functions-over-limit.json": JSON.stringify({ long, complex }) });
-    const script = join(root, "scripts/check-functions.mjs");
-    const { status, stderr } = spawnSync(process.execPath, [script, folder], { encoding: "utf8" });
-    return { status, errors: stderr.trim().split("\n") };
-  };
-  const found = check({}, {});
-  t.equal(found.status, 1);
-  t.match(found.errors, [
-    /long\.lua:1: 81 lines, at most 80/,
-    /long\.ts:1: 81 lines, at most 80/,
-    /complex\.ts:1: Excessive complexity of 21/,
-  ]);
-  const shrunk = check({ "long.ts": 1, "long.lua": 2, "gone.ts": 1 }, { "complex.ts": 1 });
-  t.match(shrunk, {
-    status: 1,
-    errors: [/set "long" of long\.lua to 1/, /set "long" of gone\.ts to 0/],
-  });
-  t.equal(shrunk.errors.length, 2, "listed functions are allowed");
+  const known = { long: { "long.lua": 2, "gone.ts": 1 }, complex: { "complex.ts": 1 } };
+  writeFiles(folder, { "scripts/functions-over-limit.json": JSON.stringify(known) });
+  const script = join(root, "scripts/check-functions.mjs");
+  const { status, stderr } = spawnSync(process.execPath, [script, folder], { encoding: "utf8" });
+  t.equal(status, 1);
+  t.match(stderr, /long\.ts:1: 81 lines, at most 80/);
+  t.match(stderr, /set "long" of long\.lua to 1/);
+  t.match(stderr, /set "long" of gone\.ts to 0/);
+  t.equal(
+    stderr.trim().split("\n").length,
+    3,
+    "nothing else, so the complex function was found and is allowed",
+  );
   t.end();
 });
