@@ -102,9 +102,8 @@ export function createHooksOff(options: HooksOffOptions): HooksOff {
     return files.flatMap(({ path }) => [path, dirname(path)]);
   }
 
-  function refresh(): void {
-    const before = JSON.stringify([...found]);
-    const connected = clients.connected();
+  /** Returns the CLIs and directories whose settings can turn off the hooks of the connected clients. */
+  function settingsOf(connected: readonly IdAndCli[]): Map<string, [Profile, string]> {
     const wanted = new Map<string, [Profile, string]>();
     for (const { id, info } of connected) {
       const profile = profileOf(info.credential);
@@ -112,6 +111,13 @@ export function createHooksOff(options: HooksOffOptions): HooksOff {
       for (const directory of directoriesOf(id))
         wanted.set(keyOf(profile.name, directory), [profile, directory]);
     }
+    return wanted;
+  }
+
+  function refresh(): void {
+    const before = JSON.stringify([...found]);
+    const connected = clients.connected();
+    const wanted = settingsOf(connected);
     for (const key of found.keys()) if (!wanted.has(key)) found.delete(key);
     watch.set([...wanted.values()].flatMap(([profile, directory]) => read(profile, directory)));
     const ids = new Set(connected.map(({ id }) => id));
