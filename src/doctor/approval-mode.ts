@@ -1,7 +1,7 @@
 /**
  * Checks the approval mode of a CLI: whether the CLI asks before it edits. Finds the mode on the CLI's screen, on its
  * command line or in its settings. Does not read policy files and lists of allowed tools. Diffs open only in the mode
- * "default".
+ * "default", except for files of the build.
  */
 import { parseArgs } from "node:util";
 import * as z from "zod";
@@ -80,11 +80,17 @@ export function checkMode(findings: Findings, sources: ModeSources): void {
     );
   else
     findings.warn(
-      `No diff opens, because the CLI writes without asking in mode ${name} (${from})`,
+      `No diff opens${exceptBuildFiles(sources.profile)}, because the CLI writes without asking in mode ${name} (${from})`,
       gate?.isOn
         ? ":GeminiGate is on, but does not make this CLI ask; :GeminiStatus shows the reason"
         : adviceFor(name, sources, gate),
     );
+}
+
+/** Returns the exception for files of the build, as a part of a sentence. Empty if there is no exception. */
+function exceptBuildFiles({ label, asksForBuildFiles: release }: Profile): string {
+  if (release === undefined) return "";
+  return `, except (in ${label} ${release} and later) for files of the build such as package.json`;
 }
 
 /**

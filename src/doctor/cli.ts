@@ -8,6 +8,7 @@ import type { Bridge } from "./contract.ts";
 import type { Findings } from "./findings.ts";
 import { checkConnection, type Searcher } from "./gemini-connection.ts";
 import { checkOtherConnection } from "./other-cli-connection.ts";
+import { checkSandbox } from "./sandbox.ts";
 import { checkSocket } from "./socket-connection.ts";
 
 type Subject = Searcher & Omit<ModeSources, "files">;
@@ -18,7 +19,10 @@ export function checkCli(findings: Findings, subject: Subject): void {
   if (profile.name === "gemini") checkConnection(findings, subject);
   else checkOtherConnection(findings, subject);
   checkFiles(findings, files);
-  if (profile.name === "gemini") checkAccount(findings, { ...subject, files });
+  if (profile.name === "gemini") {
+    checkSandbox(findings, { ...subject, files });
+    checkAccount(findings, { ...subject, files });
+  }
   if (profile.socket) checkSocket(findings, subject, profile.socket.variable);
   else checkIdeMode(findings, profile, files, bridge);
   const hooksOff = findHooksOff(profile, files);

@@ -20,6 +20,12 @@ const SAID: Record<ReviewOutcome | "open", string> = {
   open: "not decided yet: the review stays open, and the accepted text will be written. Do not make this edit in another way",
 };
 
+/** The answer of a tool that edits files: what has become of each file. */
+export interface EditAnswer extends Answer {
+  structured: { files: { path: string; outcome?: string; edits?: number }[] };
+  links: readonly string[];
+}
+
 const CHANGED: readonly string[] = ["accepted", "edited"] satisfies ReviewOutcome[];
 
 /**
@@ -31,7 +37,7 @@ export async function reviewEdits(
   encoding: string,
   context: Pick<CallContext, "ask" | "editing" | "waitsFor" | "workspace">,
   timeout = DECISION_TIMEOUT_MS,
-): Promise<Answer> {
+): Promise<EditAnswer> {
   const { editing, waitsFor, workspace } = context;
   const texts = await previewEdits(files, { encoding, isReview: true }, context);
   waitsFor("the user's decision");

@@ -2,10 +2,11 @@
 import * as z from "zod";
 import { Refusal } from "../base/refusal.ts";
 import type { FileEdits, Moment, Server } from "../contract/questions.ts";
+import { isBuildFile } from "./build-files.ts";
 import { count } from "./format.ts";
 import { pathOf, Range } from "./lsp-answers.ts";
 import { previewEdits } from "./preview-edits.ts";
-import { reviewEdits } from "./review-edits.ts";
+import { type EditAnswer, reviewEdits } from "./review-edits.ts";
 import type { Answer, CallContext } from "./tool.ts";
 
 /** Names of buffers of this plugin, such as a proposal. A language server may know them, but they are no files. */
@@ -71,17 +72,40 @@ export async function workspaceEdits(
   return [...files.values()].filter(({ steps }) => steps.length > 0);
 }
 
-/** Applies edits, and attributes them to the CLI. If the user reviews every edit, opens reviews instead. */
+/**
+ * Applies edits, and attributes them to the CLI. Opens reviews instead for files of the build, and for all files if the
+ * user reviews every edit.
+ */
 export async function applyEdits(
   files: readonly FileEdits[],
   { encoding }: Pick<Server, "encoding">,
   context: CallContext,
 ): Promise<Answer> {
-  const { ask, workspace, editing, signal } = context;
   if (files.length === 0) return { text: "There is nothing to change.", structured: { files: [] } };
-  if (editing.isGated) return reviewEdits(files, encoding, context);
+  const isReviewed = await Promise.all(files.map(({ path }) => context.editing.isGated || isBuildFile(path)));
+  const reviewed = files.filter((_, index) => isReviewed[index]);
+  const others = files.filter((_, index) => !isReviewed[index]);
+  if (others.length === 0) return reviewEdits(reviewed, encoding, context);
   // Checks all files before changing the first file.
-  await previewEdits(files, { encoding, isReview: false }, context);
+  await previewEdits(others, { encoding, isReview: false }, context);
+  await previewEdits(reviewed, { encoding, isReview: true }, context);
+  const written = await writeEdits(others, encoding, context);
+  if (reviewed.length === 0 || !written.isComplete) return written;
+  const decided = await reviewEdits(reviewed, encoding, context);
+  return {
+    text: `${written.text}\n${decided.text}`,
+    structured: { files: [...written.structured.files, ...decided.structured.files] },
+    links: [...written.links, ...decided.links],
+  };
+}
+
+/** Writes checked edits. `isComplete` is false if only some of the files were changed. */
+async function writeEdits(
+  files: readonly FileEdits[],
+  encoding: string,
+  context: CallContext,
+): Promise<EditAnswer & { isComplete: boolean }> {
+  const { ask, workspace, editing, signal } = context;
   const paths = files.map(({ path }) => path);
   const changed: FileEdits[] = [];
   const problem = await editing.follow(paths, async () => {
@@ -105,6 +129,7 @@ export async function applyEdits(
   const heading = `${count(changed.length, "file")} changed and written.`;
   const rest = problem === undefined ? [] : [`The other files were not changed: ${problem}`];
   return {
+    isComplete: problem === undefined,
     text: [heading, ...lines, ...rest].join("\n"),
     structured: { files: counted.map(({ path, edits }) => ({ path: workspace.name(path), edits })) },
     links: changed.map(({ path }) => path),

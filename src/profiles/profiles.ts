@@ -78,6 +78,11 @@ const Profile = z.object({
    * exist.
    */
   answer: z.enum(["Yes", "No"]),
+  /**
+   * First release of the CLI that asks in every approval mode before it edits a file of the build, such as
+   * package.json. Absent if the CLI does not treat these files differently.
+   */
+  asksForBuildFiles: z.string().optional(),
   /** Whether the CLI drops the user's edits of a proposal if the user answers "yes" in the CLI's terminal. */
   dropsEdits: z.boolean().default(false),
   /**

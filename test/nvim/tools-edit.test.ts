@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";
 import { connectEditorClient, languageServer } from "../support/editor-client.ts";
@@ -78,6 +78,31 @@ t.test("tools for the model edit files in the editor", async (t) => {
     t.equal(onDisk("greet.js"), FILES["greet.js"].replace("   \n", "\n"));
     t.equal(await text("format", { path: "greet.js" }), "There is nothing to change.");
     await undoAll();
+  });
+
+  await t.test("a file of the build is reviewed first, although the gate is off", async (t) => {
+    const name = "Dockerfile.js";
+    const hasReview = () => nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review");
+    writeFileSync(nvim.path(name), "greet('Eve');  \n");
+    symlinkSync(name, nvim.path("harmless.js"));
+    for (const path of [name, "harmless.js"]) {
+      const format = text("format", { path });
+      await hasReview();
+      await nvim.command("GeminiReject");
+      t.match(await format, `${path}: rejected: leave the file as it is`);
+    }
+    rmSync(nvim.path("harmless.js"));
+    const answer = text("rename", rename);
+    await hasReview();
+    t.equal(onDisk(name), "greet('Eve');  \n");
+    await nvim.command("GeminiAccept");
+    t.match(
+      await answer,
+      /^3 files changed and written\.\n[^D]*\nChanged and written: 1 of 1 file\. .*\nDockerfile\.js: accepted$/,
+    );
+    t.equal(onDisk(name), "welcome('Eve');  \n");
+    await undoAll();
+    rmSync(nvim.path(name));
   });
 
   await t.test("an empty file is edited, and is empty again after undo", async (t) => {

@@ -176,6 +176,21 @@ t.test("hooks report the turns of the real CLI in YOLO mode", async (t) => {
     t.same(await told(nvim, 2), ["TurnStarted: Write four.", "TurnEnded"]);
   });
 
+  await t.test("a file of the build opens a review, although the gate is off", async (t) => {
+    model.say(
+      [call("write_file", { file_path: nvim.path("package.json"), content: "{}\n" })],
+      [{ text: "It is built." }],
+    );
+    await cli.type("Build.");
+    await hasReview(nvim);
+    await isDoing(nvim, "waiting");
+    await nvim.command("GeminiAccept");
+    await cli.waitForScreen(/It is built\./);
+    t.equal(readFileSync(nvim.path("package.json"), "utf8"), "{}\n");
+    t.same(await told(nvim, 3), ["TurnStarted: Build.", "Waiting", "TurnEnded"]);
+    await cli.slash("/clear"); // a later case looks for warnings
+  });
+
   await t.test("without the bridge, the CLI shows no error", async (t) => {
     await nvim.stopBridge();
     model.say(write(nvim, "five\n"), [{ text: "It is five." }]);

@@ -69,7 +69,7 @@ t.test(
     const { "Gemini CLI": then } = await examine(nvim, pid);
     t.match(
       then,
-      /WARNING No diff opens, because the CLI writes without asking in mode auto_edit \(its screen\) -> .*press Shift-Tab/,
+      /WARNING No diff opens, except .* package\.json, because the CLI writes without asking in mode auto_edit \(its screen\) -> .*press Shift-Tab/,
     );
     t.notMatch(then, /asks before it writes/);
   },
@@ -80,7 +80,10 @@ t.test("the doctor gives the reason if a CLI opens no reviews", async (t) => {
   const model = await startModel(t);
   const { cli, pid } = await connect(t, nvim, { args: "--yolo", model });
   const { "Gemini CLI": report } = await examine(nvim, pid);
-  t.match(report, /WARNING No diff opens, because the CLI writes without asking in mode yolo \(its screen\)/);
+  t.match(
+    report,
+    /WARNING No diff opens, except .* package\.json, because the CLI writes without asking in mode yolo \(its screen\)/,
+  );
   t.notMatch(report, /ERROR|asks before it writes/);
   const { "Gemini CLI": inShell } = (await runDoctor(nvim, [String(pid)])).sections;
   t.match(inShell, /writes without asking in mode yolo \(its command line\)/, "without a screen");

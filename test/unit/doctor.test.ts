@@ -10,9 +10,11 @@ import { checkMachine, type Machine } from "../../src/doctor/containers-and-wsl.
 import type { Gate } from "../../src/doctor/contract.ts";
 import { section } from "../../src/doctor/findings.ts";
 import { runningClis } from "../../src/doctor/running-clis.ts";
+import { checkSandbox } from "../../src/doctor/sandbox.ts";
 import { GEMINI, profilesOf } from "../../src/profiles/profiles.ts";
 import { readSettings } from "../../src/profiles/settings.ts";
 import { isOwnAndAlive } from "../../src/system/processes.ts";
+import type { Variables } from "../../src/system/system.ts";
 import { makeDirectory, writeFiles } from "../support/sandbox.ts";
 
 const DEBIAN = "6.1.0-31-amd64";
@@ -188,7 +190,7 @@ for (const [name, found, expected] of [
   [
     "settings",
     { settings: AUTO_EDIT },
-    `No diff opens, because the CLI writes without asking in mode auto_edit (${GEMINI_SETTINGS})`,
+    `No diff opens, except (in Gemini CLI 0.61 and later) for files of the build such as package.json, because the CLI writes without asking in mode auto_edit (${GEMINI_SETTINGS})`,
   ],
   ["YOLO in settings of Gemini CLI", { settings: { general: { defaultApprovalMode: "yolo" } } }, ASKS],
   ["a screen over a flag", { words: ["--yolo"], screen: [rule, " shift+tab to accept edits"] }, ASKS],
@@ -227,4 +229,27 @@ for (const [name, found, expected] of [
 t.test("a screen without the line above the prompt shows no mode", async (t) => {
   t.equal(modeOnScreen(["YOLO", "auto-accept edits"]), undefined);
   t.equal(modeOnScreen([]), undefined);
+});
+
+t.test("the doctor recognizes the sandboxes of Gemini CLI", async (t) => {
+  const inSandbox = (env: Variables, words: string[] = [], settings: object = {}) => {
+    const findings = section("");
+    checkSandbox(findings, {
+      env,
+      words: [...NODE, ...words],
+      files: [{ path: "/s.json", settings: { ...settings } }],
+    });
+    return findings.items[0]?.text ?? "none";
+  };
+  const CONTAINER =
+    /a container of its own \((.*)\): since 0\.61, it gets neither the discovery file nor the token/;
+  t.match(inSandbox({ SANDBOX: "sandbox-exec" }), /the sandbox of macOS \(SANDBOX is set\): since 0\.60/);
+  t.match(inSandbox({ GEMINI_SANDBOX: "docker" }), CONTAINER);
+  t.match(inSandbox({}, ["--sandbox=podman"]), CONTAINER);
+  t.match(inSandbox({}, [], { tools: { sandbox: "docker" } }), /tools\.sandbox in \/s\.json/);
+  t.match(inSandbox({}, [], { tools: { sandbox: { enabled: true, command: "podman" } } }), CONTAINER);
+  t.equal(inSandbox({}), "none");
+  t.equal(inSandbox({ GEMINI_SANDBOX: "false" }, ["-s"]), "none", "the variable has priority");
+  t.equal(inSandbox({}, ["--sandbox=false"], { tools: { sandbox: true } }), "none");
+  t.equal(inSandbox({}, ["-p", "-s"]), "none", "a prompt that looks like a flag");
 });

@@ -23,6 +23,25 @@ const QUESTION = `╭───────────────────�
 ╰──────────────────────╯
 `;
 
+/** The question of Gemini CLI 0.61.0 about a file of the build. It also appears in auto-edit and YOLO mode. */
+const BUILD_QUESTION = `╭──────────────────────────────────────────────────────────────╮
+│ ? WriteFile  Writing to package.json                         │
+│ ╭──────────────────────────────────────────────────────────╮ │
+│ │ 1 + { "a": 1 }                                           │ │
+│ ╰──────────────────────────────────────────────────────────╯ │
+│                                                              │
+│ ⚠  ⚠️ CRITICAL SECURITY WARNING: Build File Modification     │
+│    Target: package.json                                      │
+│    Inspect every line of the change below carefully before   │
+│    approving.                                                │
+│                                                              │
+│ Apply this change?                                           │
+│                                                              │
+│ ● 1. Allow once                                              │
+│   2. No, suggest changes (esc)                               │
+╰──────────────────────────────────────────────────────────────╯
+`;
+
 /** Returns the end of a screen of Qwen Code 0.24.4. */
 const qwen = (prompt: string, below = "  ➜ workspace · m\n  ⏸ Ask permissions (shift + tab to cycle)\n") =>
   `  > hi
@@ -74,6 +93,7 @@ const screens: [
   ["gemini", "lines, one empty", gemini(" > a b\n\n   > c"), "typed", "ab>c", 4],
   ["gemini", "a list below", gemini(` > /se\n${" settings\n".repeat(8)}`), "menu", "/se", 1],
   ["gemini", "a question", ` > change it\n\n${QUESTION}`, "question"],
+  ["gemini", "a question about a file of the build", ` > change it\n\n${BUILD_QUESTION}`, "question"],
   ["gemini", "a question above", gemini(EMPTY, ` > change it\n\n${QUESTION}\n`), "question"],
   ["gemini", "a question of before", gemini(EMPTY, `${QUESTION}\n > thanks\n\n✦ Fine.\n`), "empty"],
   ["gemini", "another dialog", " > /auth\n\n╭────────╮\n│ Sign in │\n╰────────╯\n", "absent"],

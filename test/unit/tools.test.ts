@@ -6,6 +6,7 @@ import t from "tap";
 import { Refusal } from "../../src/base/refusal.ts";
 import type { Agent, AgentEvent } from "../../src/contract/hooks.ts";
 import type { QuestionName } from "../../src/contract/questions.ts";
+import { isBuildFile } from "../../src/model/build-files.ts";
 import { editsAs } from "../../src/model/edits-as-agent.ts";
 import { beginning, count, cutOff, oneLine, tally } from "../../src/model/format.ts";
 import { hoverText, placesOf, symbolsOf } from "../../src/model/lsp-answers.ts";
@@ -292,4 +293,27 @@ t.test("edits of several files are completed once the first file is written", as
     ["apply_edit", "/w/b.js"],
   ] as const)
     t.match(await apply(question, path), { outcome: "applied", written: ["/w/a.js", "/w/b.js"] });
+});
+
+t.test("files of the build are recognized by their names", async (t) => {
+  const build = [
+    "package.json",
+    "yarn.lock",
+    "Makefile",
+    "a.mk",
+    "pyproject.toml",
+    "requirements-dev.txt",
+    "go.mod",
+  ];
+  for (const name of [
+    ...build,
+    "Dockerfile",
+    "Dockerfile.dev",
+    "build.gradle.kts",
+    "CMakeLists.txt",
+    "BUILD.bazel",
+  ])
+    t.equal(await isBuildFile(`/nowhere/${name}`), true, name);
+  for (const name of ["a.json", "package.json.md", "Makefile.txt", "build.js", "requirements.md"])
+    t.equal(await isBuildFile(`/nowhere/${name}`), false, name);
 });
