@@ -149,6 +149,7 @@ async function idleRow(): Promise<Row> {
   const waits = () =>
     within(async (scope) => {
       const nvim = await startSubject(scope, setUp("{ autostart = 'idle' }"));
+      await nvim.nvim.request("nvim_ui_attach", [80, 24, {}]);
       const isRunning = "require('gemini-bridge').status().state == 'running'";
       await nvim.waitFor(isRunning, "the bridge to run", 20_000);
       return z

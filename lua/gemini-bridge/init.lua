@@ -10,9 +10,6 @@ local function checked(name, opts)
   return require("gemini-bridge.config.arguments")(name, opts)
 end
 
---- Delay after the start of Neovim, so that other plugins can start first.
-local AUTOSTART_DELAY_MS = 1000
-
 --- Timeout for the end of the host. The host is killed after 1500 ms.
 local DEACTIVATE_TIMEOUT_MS = 2000
 
@@ -21,32 +18,6 @@ local is_used = false
 
 --- Number of calls of `setup` with options. A later call replaces the autostart of an earlier call.
 local setups = 0
-
---- Starts the bridge when Neovim has started, or a second later.
----@param when true|"idle"
-local function autostart(when)
-  local this = setups
-  local function start_when_idle()
-    vim.defer_fn(function()
-      -- The user may have started or stopped the bridge during the delay.
-      if not is_used and this == setups then
-        M.start()
-      end
-    end, AUTOSTART_DELAY_MS)
-  end
-  local start = when == "idle" and start_when_idle or M.start
-  if vim.v.vim_did_enter == 1 then
-    return start()
-  end
-  vim.api.nvim_create_autocmd("VimEnter", {
-    once = true,
-    callback = function()
-      if this == setups then
-        start()
-      end
-    end,
-  })
-end
 
 --- Sets the user's options. Only needed to change defaults.
 ---@param opts? gemini_bridge.Config See |gemini-bridge-options|.
@@ -66,9 +37,14 @@ function M.setup(opts)
     end
   end
   setups = setups + 1
-  local when = require("gemini-bridge.config").get().autostart
+  local this, when = setups, require("gemini-bridge.config").get().autostart
   if when then
-    autostart(when)
+    require("gemini-bridge.host.autostart")(when == "idle", function()
+      -- Meanwhile, the user may have started or stopped the bridge, or may have called `setup` again.
+      if not is_used and this == setups then
+        M.start()
+      end
+    end)
   end
 end
 

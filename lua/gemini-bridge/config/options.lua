@@ -48,7 +48,8 @@ return {
     "autostart",
     false,
     'When to start the bridge: when Neovim starts (true), a second after that ("idle"), or only when '
-      .. "|:GeminiStart| or |:Gemini| is used (false).",
+      .. "|:GeminiStart| or |:Gemini| is used (false). Waits for a UI. Does not start the bridge for manual pages, "
+      .. "commit messages, the output of a program (`nvim -`), and in VS Code.",
     any((one_of("idle")), (a("boolean"))),
     '"idle" or a boolean'
   ),

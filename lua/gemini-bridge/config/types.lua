@@ -3,7 +3,7 @@
 -- luacheck: no max line length
 
 ---@class gemini_bridge.Config
----@field autostart? "idle"|boolean When to start the bridge: when Neovim starts (true), a second after that ("idle"), or only when :GeminiStart or :Gemini is used (false).
+---@field autostart? "idle"|boolean When to start the bridge: when Neovim starts (true), a second after that ("idle"), or only when :GeminiStart or :Gemini is used (false). Waits for a UI. Does not start the bridge for manual pages, commit messages, the output of a program (`nvim -`), and in VS Code.
 ---@field host? "private"|"shared" Where the bridge runs: in its own Node process ("private"), or in Neovim's standard Node host ("shared"), which needs :UpdateRemotePlugins. The shared host runs until Neovim ends: after an update of the plugin, restart Neovim, because :GeminiRestart does not load the new version.
 ---@field node? string The Node program for the private host, version 20 or later.
 ---@field server? gemini_bridge.Config.server
