@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-LUA := $(wildcard build.lua plugin lua scripts/*.lua)
+LUA := $(wildcard build.lua plugin lua scripts/*.lua test/support/*.lua)
 # Runs TypeScript, which Node 20 cannot load by itself.
 RUN_TS = node --import ./scripts/typescript.mjs
 # Runs TypeScript as an ordinary user, for programs that start a real Neovim with a real CLI.

@@ -1,6 +1,9 @@
 /** Tests reviews whose windows or buffers are closed without a decision of the user. */
 import t, { type Test } from "tap";
+import { shareNvim } from "../support/reset.ts";
 import { type Reviewer, startReviewer } from "../support/review.ts";
+
+shareNvim(t);
 
 const FILES = { "a.txt": "one\n", "b.txt": "b\n", "c.txt": "c\n" };
 

@@ -3,7 +3,10 @@ import { join } from "node:path";
 import t from "tap";
 import { z } from "zod";
 import { root } from "../support/nvim.ts";
+import { shareNvim } from "../support/reset.ts";
 import { startReviewer } from "../support/review.ts";
+
+shareNvim(t);
 
 const FILE = 'def greet(name):\n    print("Hello " + name)\n\n\ngreet("you")\n';
 const PROPOSED = 'def greet(name: str) -> None:\n    print(f"Hello {name}")\n\n\ngreet("you")\ngreet("me")\n';

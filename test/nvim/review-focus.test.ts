@@ -1,7 +1,10 @@
 import { existsSync, writeFileSync } from "node:fs";
 import t, { type Test } from "tap";
+import { shareNvim } from "../support/reset.ts";
 import { startReviewer } from "../support/review.ts";
 import { waitFor } from "../support/wait.ts";
+
+shareNvim(t);
 
 const FILES = { "a.txt": "one\ntwo\nthree\n", "b.txt": "b\n" };
 const PROPOSED = "one\n2\nthree\n";

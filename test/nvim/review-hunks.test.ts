@@ -1,5 +1,8 @@
 import t, { type Test } from "tap";
+import { shareNvim } from "../support/reset.ts";
 import { startReviewer } from "../support/review.ts";
+
+shareNvim(t);
 
 const FILE = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 /** A text with three hunks: a changed line, a removed line, and two added lines. */

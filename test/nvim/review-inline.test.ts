@@ -1,6 +1,9 @@
 import t, { type Test } from "tap";
 import { z } from "zod";
+import { shareNvim } from "../support/reset.ts";
 import { type Reviewer, startReviewer } from "../support/review.ts";
+
+shareNvim(t);
 
 const FILE = "one\ntwo\nthree\nfour\nfive\n";
 const PROPOSED = "1\ntwo\nthree\nfive\nsix\n";

@@ -1,7 +1,10 @@
 /** Tests that the user is not interrupted when reviews open and end and when files are reloaded. */
 import { rmSync, writeFileSync } from "node:fs";
 import t, { type Test } from "tap";
+import { shareNvim } from "../support/reset.ts";
 import { startReviewer } from "../support/review.ts";
+
+shareNvim(t);
 
 const FILES = { "a.txt": "a\n", "b.txt": "one\ntwo\nthree\nfour\nfive\n", "c.txt": "c\n" };
 const LINES = "return vim.api.nvim_buf_get_lines(0, 0, -1, true)";

@@ -3,7 +3,11 @@ import { dirname, join } from "node:path";
 import fc from "fast-check";
 import t from "tap";
 import { fuzz } from "../support/fuzz.ts";
+import { shareNvim } from "../support/reset.ts";
 import { startReviewer } from "../support/review.ts";
+import { becomes } from "../support/wait.ts";
+
+shareNvim(t);
 
 const NAMES = [
   "with space.txt",
@@ -84,7 +88,7 @@ for (const [how, prepare] of [
         await reviewer.nvim.lua(`require('gemini-bridge').accept({ path = ... })`, path);
         t.equal((await reviewer.nvim.nvim.mode).blocking, false);
       }
-      t.same(await reviewer.layout(), before);
+      await becomes(t, () => reviewer.layout(), before, "the layout before the reviews");
       t.notMatch(await reviewer.nvim.messages(), /E\d+:/);
       for (const at of [".", "dir"])
         t.notOk(existsSync(join(reviewer.nvim.dirs.workspace, at, "pwned")), "no name is run");

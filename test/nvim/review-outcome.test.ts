@@ -1,6 +1,9 @@
 import t from "tap";
 import { z } from "zod";
 import { PROPOSED, prepare, propose, start } from "../support/proposal.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 const MAPS = `
 vim.g.mapleader = ' '

@@ -1,5 +1,8 @@
 import t, { type Test } from "tap";
+import { shareNvim } from "../support/reset.ts";
 import { startReviewer } from "../support/review.ts";
+
+shareNvim(t);
 
 const FILES = { "a.txt": "a\n", "b.txt": "b\n", "d/a.txt": "da\n", "other.txt": "other\n" };
 

@@ -1,6 +1,9 @@
 /** Tests reviews that end in several ways at the same time. Each review must have exactly one outcome. */
 import t, { type Test } from "tap";
 import { startConnected } from "../support/bridge.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 /** Runs Lua in the tick in which a call of the host arrives, just before the call is carried out. */
 const before = (call: string, code: string) => `

@@ -4,7 +4,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { startConnected } from "../support/bridge.ts";
 import { HookedAgent } from "../support/hooked-agent.ts";
+import { shareNvim } from "../support/reset.ts";
 import { startReviewer } from "../support/review.ts";
+
+shareNvim(t);
 
 const FILES = { "a.txt": "one\ntwo\nthree\n", "b.txt": "b\n" };
 const PROPOSED = "one\n2\nthree\n";

@@ -1,6 +1,9 @@
 /** Compares the windows before and after a review, for many arrangements of windows and for each layout of reviews. */
 import t from "tap";
+import { shareNvim } from "../support/reset.ts";
 import { type Reviewer, startReviewer } from "../support/review.ts";
+
+shareNvim(t);
 
 const lines = (count: number, word = "line") =>
   Array.from({ length: count }, (_, index) => `${word} ${index + 1}\n`).join("");
@@ -41,7 +44,7 @@ const SCENES: Record<string, string> = {
   "several tab pages": `
     vim.cmd.edit('b.txt') vim.cmd.tabedit('a.txt') vim.cmd.tabedit('c.txt') vim.cmd.tabprevious() vim.cmd.vsplit()`,
   "a diff of two other files": `
-    vim.cmd.edit('b.txt') vim.cmd.diffthis() vim.cmd.vsplit('c.txt') vim.cmd.diffthis() vim.cmd('30')`,
+    vim.cmd.edit('b.txt') vim.cmd('30') vim.cmd.diffthis() vim.cmd.vsplit('c.txt') vim.cmd.diffthis() vim.cmd('30')`,
   "one window of a diff": `vim.cmd.edit('b.txt') vim.cmd.diffthis()`,
   "noequalalways, splitright, splitbelow, winfixwidth": `
     vim.o.equalalways = false vim.o.splitright = true vim.o.splitbelow = true

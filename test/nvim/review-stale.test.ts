@@ -12,7 +12,10 @@ import {
 import { dirname } from "node:path";
 import t, { type Test } from "tap";
 import { startConnected } from "../support/bridge.ts";
+import { shareNvim } from "../support/reset.ts";
 import { LAYOUT } from "../support/review.ts";
+
+shareNvim(t);
 
 const FILES = { "a.txt": "one\ntwo\nthree\n", "b.txt": "b\n" };
 const PROPOSED = "one\n2\nthree\n";

@@ -2,7 +2,10 @@ import { writeFileSync } from "node:fs";
 import fc from "fast-check";
 import t from "tap";
 import { anyString, fuzz } from "../support/fuzz.ts";
+import { shareNvim } from "../support/reset.ts";
 import { startReviewer } from "../support/review.ts";
+
+shareNvim(t);
 
 const CASES: Record<string, string> = {
   "no final newline": "a\nb",

@@ -1,6 +1,9 @@
 /** Tests actions of the user on windows and sessions while a review is shown. */
 import t, { type Test } from "tap";
+import { shareNvim } from "../support/reset.ts";
 import { startReviewer } from "../support/review.ts";
+
+shareNvim(t);
 
 const FILES = { "a.txt": "one\ntwo\n", "b.txt": "b\n", "c.txt": "c\n" };
 const OPTIONS = `vim.tbl_map(function(win)

@@ -1,6 +1,9 @@
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { start } from "../support/proposal.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 const MODIFIED = `return vim.iter(vim.api.nvim_list_bufs()):any(function(buf)
   return vim.b[buf].gemini_diff ~= nil and vim.bo[buf].modified

@@ -1,5 +1,8 @@
 import t from "tap";
 import { prepare, propose, start } from "../support/proposal.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 const AUTOSAVE: Record<string, string> = {
   "silent! wall in InsertLeave, nested": `

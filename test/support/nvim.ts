@@ -38,6 +38,8 @@ export interface NvimOptions {
   after?: Nvim;
   /** Set if the test sends invalid messages on purpose. */
   breaksContract?: boolean;
+  /** Whether this case starts a Neovim of its own, although the cases of its file share a Neovim. */
+  own?: boolean;
 }
 
 /** The exit of Neovim. With a terminal UI: the exit code of the UI, and no signal. */
@@ -57,11 +59,25 @@ export function nvimBinary(): string {
   return found.slice(0, found.indexOf("\n"));
 }
 
+/** Returns a running Neovim, or undefined if the case needs a Neovim of its own. */
+type Provide = (t: Scope, options: NvimOptions) => Promise<Nvim | undefined>;
+let provide: Provide | undefined;
+
+/** Makes {@link startNvim} use running Neovims: see reset.ts. */
+export function provideNvims(by: Provide): void {
+  provide = by;
+}
+
+/** Starts a Neovim. If the cases of the file share a Neovim, prepares this Neovim instead: see reset.ts. */
+export async function startNvim(t: Scope, options: NvimOptions = {}): Promise<Nvim> {
+  return (await provide?.(t, options)) ?? launchNvim(t, options);
+}
+
 /**
  * Starts a Neovim with its own folders and environment. At the end of the test, ends this Neovim with all its
  * descendants, and removes the folders.
  */
-export async function startNvim(t: Scope, options: NvimOptions = {}): Promise<Nvim> {
+export async function launchNvim(t: Scope, options: NvimOptions = {}): Promise<Nvim> {
   const dirs = options.after?.dirs ?? makeDirs(options.below);
   const size = typeof options.tui === "object" ? options.tui : { columns: 120, lines: 40 };
   const isChecked = process.env["CHECK_CONTRACT"] !== undefined && !options.breaksContract;
@@ -122,6 +138,7 @@ function familyOf({ pid, exitCode, signalCode }: ChildProcess): number[] {
 /** A running Neovim for one test, see {@link startNvim}. */
 export class Nvim {
   #closing: Promise<void> | undefined;
+  #release: (() => Promise<void>) | undefined;
   /** Descendants of Neovim. Recorded before Neovim ends. */
   #below: number[] = [];
   readonly #terminal: Terminal | undefined;
@@ -144,6 +161,17 @@ export class Nvim {
     readonly mismatches: readonly string[],
   ) {
     this.#terminal = terminal;
+  }
+
+  /**
+   * Returns the same Neovim with another workspace, for one case.
+   * @param release replaces {@link close}
+   */
+  forCase(workspace: string, release: () => Promise<void>): Nvim {
+    const dirs = { ...this.dirs, workspace };
+    const nvim = new Nvim(dirs, this.proc, this.nvim, this.pid, this.exited, this.#terminal, this.mismatches);
+    nvim.#release = release;
+    return nvim;
   }
 
   /** Returns the absolute path of a file in the workspace. */
@@ -265,9 +293,12 @@ export class Nvim {
     process.kill(this.pid, signal);
   }
 
-  /** Ends Neovim and all its descendants, and removes the folders. Quits Neovim as a user does, if possible. */
+  /**
+   * Ends Neovim and all its descendants, and removes the folders. Quits Neovim as a user does, if possible. A Neovim
+   * that cases share is only reset: see reset.ts.
+   */
   close(): Promise<void> {
-    this.#closing ??= this.#close();
+    this.#closing ??= this.#release?.() ?? this.#close();
     return this.#closing;
   }
 
