@@ -128,7 +128,7 @@ t.test("if only one file has changed, the review page focuses that file", async 
   const { nvim, agent, read } = page;
   await agent.write("b.txt", changed);
   await page.changed(1);
-  await nvim.command("vsplit | edit b.txt | lua vim.keymap.set('n', ']h', 'G', { buffer = 0 })");
+  await nvim.command("vsplit | edit b.txt | lua vim.keymap.set('n', '[h', 'G', { buffer = 0 })");
   const layout = await page.windows();
   await nvim.input(":GeminiChanges<CR>");
   await page.is(t, "page:2", "*b.txt:3");
@@ -139,6 +139,7 @@ t.test("if only one file has changed, the review page focuses that file", async 
   end)()`;
   await nvim.waitFor(`#${old} == 2`, "the old lines");
   t.same(await nvim.lua(`return ${old}`), ["3", "16"]);
+  await nvim.lua("vim.keymap.set('n', ']h', '5G', { buffer = 0, desc = 'of a plugin that attaches later' })");
   await nvim.input("]h");
   await page.is(t, "page:2", "*b.txt:11");
   await nvim.input("\\k");
@@ -161,8 +162,10 @@ t.test("if only one file has changed, the review page focuses that file", async 
 
   await nvim.input("q");
   t.same(await page.windows(), layout);
-  await nvim.input("gg]h");
+  await nvim.input("gg[h");
   t.equal(await nvim.lua("return vim.fn.line('.')"), 19, "the user's map is back");
+  await nvim.input("]h");
+  t.equal(await nvim.lua("return vim.fn.line('.')"), 5, "what was mapped meanwhile comes back");
   t.equal(await nvim.lua(`return #${old}`), 0, "the old lines are gone");
   t.equal(await nvim.lua("return vim.fn.maparg('q', 'n')"), "");
 });

@@ -232,3 +232,69 @@ t.test("language servers stay attached neither to a proposal nor to the copy of 
   await nvim.waitFor(`vim.deep_equal(${attached}, { 'a.lua' })`, "the server to be detached");
   t.notMatch(await nvim.messages(), /E\d+:|not attached/);
 });
+
+t.test("a plugin that maps keys of a review later does not replace them", async (t) => {
+  const id = await propose(t, "one\nb\n", "a.txt");
+  await nvim.waitFor("vim.fn.maparg(']h', 'n') ~= ''", "the keys");
+  await nvim.lua("vim.keymap.set('n', '\\\\a', 'ggdd', { buffer = 0, desc = 'of a plugin' })");
+  await nvim.input("\\a");
+  t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: "one\nb\n" } });
+});
+
+t.test("a plugin that moves the focus away after WinEnter does not keep :w from the proposal", async (t) => {
+  await nvim.lua(`local home = vim.api.nvim_get_current_win()
+    vim.api.nvim_create_autocmd('WinEnter', { once = true, callback = function()
+      vim.defer_fn(function() vim.api.nvim_set_current_win(home) _G.moved = true end, 10) -- as zen-mode
+    end })`);
+  const id = await propose(t);
+  await nvim.waitFor("_G.moved and vim.b.gemini_diff", "the focus to come back");
+  await nvim.input(":w<CR>");
+  t.match(await reviewer.outcome(), { name: "diff_accepted", payload: { id } });
+});
+
+t.test("a plugin for status lines does not overwrite the winbars of a review", async (t) => {
+  await nvim.command("edit a.txt");
+  await nvim.lua(`_G.winbars, _G.count = vim.uv.new_timer(), 0
+    _G.winbars:start(0, 5, vim.schedule_wrap(function()
+      for _, win in ipairs(vim.api.nvim_list_wins()) do vim.wo[win][0].winbar = 'of a plugin' end
+      _G.count = _G.count + 1
+    end))`);
+  t.teardown(() => nvim.lua("_G.winbars:close() vim.wo.winbar = ''"));
+  const id = await propose(t);
+  await nvim.waitFor(`${WINBAR}:find('1 hunk', 1, true)`, "the winbar");
+  const count = await nvim.lua("return _G.count");
+  await nvim.waitFor(`_G.count > ${count} + 3`, "the plugin to go on");
+  t.match(await nvim.lua(`return ${WINBAR}`), /Proposal for a\.txt · 1 hunk/);
+  await nvim.input(":w<CR>");
+  t.match(await reviewer.outcome(), { name: "diff_accepted", payload: { id } });
+  await nvim.waitFor("vim.wo.winbar == 'of a plugin'", "the plugin's own winbar afterwards");
+});
+
+t.test("virtual lines and code lenses of the file are hidden during its review", async (t) => {
+  await nvim.command("edit a.txt");
+  await nvim.lua(`
+    local namespace = vim.api.nvim_create_namespace('virtual lines')
+    vim.diagnostic.handlers.virtual_lines = vim.diagnostic.handlers.virtual_lines or { -- as lsp_lines.nvim
+      show = function(_, buf)
+        vim.api.nvim_buf_set_extmark(buf, namespace, 0, 0, { virt_lines = { { { 'wrong' } } } })
+      end,
+      hide = function(_, buf) vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1) end,
+    }
+    vim.diagnostic.config({ virtual_lines = true })
+    vim.diagnostic.set(vim.api.nvim_create_namespace('test'), 0, { { lnum = 0, col = 0, message = 'wrong' } })
+    if vim.lsp.codelens.enable then vim.lsp.codelens.enable(true, { bufnr = 0 }) end`);
+  t.teardown(() => nvim.lua("vim.diagnostic.config({ virtual_lines = false }) vim.diagnostic.reset()"));
+  const shown = `(function()
+    local buf = vim.fn.bufnr('a.txt')
+    local lenses = not vim.lsp.codelens.enable or vim.lsp.codelens.is_enabled({ bufnr = buf })
+    local marks = vim.api.nvim_buf_get_extmarks(buf, -1, 0, -1, { details = true })
+    return { vim.iter(marks):any(function(mark) return mark[4].virt_lines ~= nil end), lenses }
+  end)()`;
+  t.same(await nvim.lua(`return ${shown}`), [true, true]);
+  await propose(t);
+  const during = await nvim.lua(`return ${shown}`);
+  t.same(during, [false, Boolean(await nvim.lua("return not vim.lsp.codelens.enable"))]);
+  await nvim.input(":q<CR>");
+  await reviewer.outcome();
+  await nvim.waitFor(`vim.deep_equal(${shown}, { true, true })`, "the lines to come back");
+});

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";
 import { startNvim } from "../support/nvim.ts";
+import { startPage } from "../support/page.ts";
 import { startReviewer } from "../support/review.ts";
 
 const FILES = { "a.txt": "one\ntwo\nthree\n", "b.txt": "b\n", "c.txt": "c\n" };
@@ -46,6 +47,17 @@ for (const layout of ["auto", "tab"]) {
     }
   }
 }
+
+t.test("a saved session contains no window of the page of changes", async (t) => {
+  const page = await startPage(t, { files: FILES, args: ["b.txt"], init: SAVES });
+  await page.agent.write("a.txt", PROPOSED);
+  await page.changed(1);
+  await page.nvim.input(":GeminiChanges<CR>");
+  await page.is(t, "page:2", "*a.txt:2");
+  page.nvim.nvim.notify("nvim_command", ["qall"]);
+  await page.nvim.exited;
+  t.notMatch(readFileSync(page.nvim.path("session.vim"), "utf8"), /gemini|tabnew|tabnext 2/);
+});
 
 t.test("a cancelled :quit of Neovim leaves the review unchanged", async (t) => {
   const { reviewer, nvim } = await startReviewer(t, { files: FILES, args: ["b.txt"], init: SAVES });

@@ -6,6 +6,9 @@ local M = {}
 --- Matches Visual and Select modes.
 local VISUAL = "^[vVsS\22\19]"
 
+--- Time after which |stay_in()| looks at the focus again. zen-mode.nvim moves the focus 10 ms after |WinEnter|.
+local SETTLE_MS = 50
+
 --- Number of unfinished focus changes.
 local moves = 0
 
@@ -69,6 +72,25 @@ function M.go(win)
     vim.cmd.stopinsert()
     scheduler.next(vim.cmd.stopinsert)
   end
+end
+
+--- Moves the focus to a window like |go()|. If a plugin moves the focus to another window shortly afterwards, and the
+--- user has pressed no key, moves the focus back once. A float keeps the focus, because it may ask the user.
+---@param win integer
+function M.stay_in(win)
+  M.go(win)
+  local has_typed = false
+  local keys = vim.on_key(function(_, typed)
+    has_typed = has_typed or typed ~= ""
+  end)
+  scheduler.after(SETTLE_MS, function()
+    vim.on_key(nil, keys)
+    local here = vim.api.nvim_get_current_win()
+    local is_float = vim.api.nvim_win_get_config(here).relative ~= ""
+    if not has_typed and not is_float and here ~= win and vim.api.nvim_win_is_valid(win) then
+      M.go(win)
+    end
+  end)
 end
 
 return M

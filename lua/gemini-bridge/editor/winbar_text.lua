@@ -59,7 +59,7 @@ function M.show(win, parts)
   -- Sets no winbar in a window of one row. Neovim would enlarge the window and later not give the rows back.
   local has_room = vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_height(win) > 1
   if has_room and config.get().diff.winbar then
-    window.set(win, { winbar = fit(parts, vim.api.nvim_win_get_width(win)) })
+    window.set_winbar(win, fit(parts, vim.api.nvim_win_get_width(win)))
   end
 end
 

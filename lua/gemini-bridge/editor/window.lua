@@ -28,14 +28,44 @@ local UNBOUND = { scrollbind = false, cursorbind = false, diff = false }
 ---@type table<integer, true>
 local closing = {}
 
+--- Winbars that the plugin shows, by window.
+---@type table<integer, { buf: integer, text: string }>
+local winbars = {}
+
 --- Sets options for one window only. `:set` would also change their global values.
 ---@param win integer
 ---@param options table<string, any>
 function M.set(win, options)
+  if options.winbar then
+    winbars[win] = nil
+  end
   for name, value in pairs(options) do
     vim.api.nvim_set_option_value(name, value, { win = win, scope = "local" })
   end
 end
+
+--- Shows a winbar. Shows it again when a plugin for status lines overwrites it, until |M.set()| sets another winbar or
+--- the window shows another buffer.
+---@param win integer
+---@param text string
+function M.set_winbar(win, text)
+  M.set(win, { winbar = text })
+  winbars[win] = { buf = vim.api.nvim_win_get_buf(win), text = text }
+end
+
+vim.api.nvim_create_autocmd("OptionSet", {
+  group = vim.api.nvim_create_augroup("gemini-bridge.winbars", {}),
+  pattern = "winbar",
+  callback = function()
+    for win, winbar in pairs(winbars) do
+      if not vim.api.nvim_win_is_valid(win) or vim.api.nvim_win_get_buf(win) ~= winbar.buf then
+        winbars[win] = nil
+      elseif vim.wo[win].winbar ~= winbar.text then
+        vim.api.nvim_set_option_value("winbar", winbar.text, { win = win, scope = "local" })
+      end
+    end
+  end,
+})
 
 --- Returns the window-local values of some options.
 ---@param win integer

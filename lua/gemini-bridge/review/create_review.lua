@@ -103,6 +103,9 @@ local function complete(review)
   screen.scroll_to_first_hunk(review)
   -- Announces the review last, so that scripts can override keys and options.
   decision.announce(review)
+  if records.is_pending(review) then
+    keys.hold(review)
+  end
 end
 
 ---@param review gemini_bridge.Review

@@ -3,6 +3,7 @@ local config = require("gemini-bridge.config")
 local decision = require("gemini-bridge.review.decision")
 local hunk_updates = require("gemini-bridge.review.hunk_updates")
 local diff_hunks = require("gemini-bridge.review.diff_hunks")
+local held_keys = require("gemini-bridge.editor.held_keys")
 local key_list = require("gemini-bridge.editor.key_list")
 local notify = require("gemini-bridge.notify")
 
@@ -144,6 +145,23 @@ function M.map(review)
   vim.keymap.set("n", "ZZ", function()
     decision.accept_by_write(review, "now")
   end, { buffer = buf, desc = "Accept the proposal, like :x" })
+end
+
+--- Holds the keys of a review that scripts have not overridden by now. See `held_keys`.
+---@param review gemini_bridge.Review
+function M.hold(review)
+  local buf = review.buffers.proposal
+  local held = {} ---@type gemini_bridge.HeldKey[]
+  vim.api.nvim_buf_call(buf, function()
+    for name, key in pairs(config.get().diff.keys) do
+      local plug = ("<Plug>(gemini-%s)"):format(name)
+      if key and vim.fn.maparg(key, "n") == plug then
+        held[#held + 1] =
+          { mode = "n", lhs = key, plug = plug, desc = vim.fn.maparg(key, "n", false, true).desc }
+      end
+    end
+  end)
+  table.insert(review.stops, held_keys.hold(buf, held))
 end
 
 return M

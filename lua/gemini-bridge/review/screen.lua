@@ -141,7 +141,7 @@ function M.enter(review)
     if not vim.list_contains(shown.made, here) then
       shown.origin = here
     end
-    focus.go(win)
+    focus.stay_in(win)
     hunk_updates.update(review)
     local first = review.hunks[1]
     if first and not shown.visited then

@@ -3,6 +3,7 @@ local channel = require("gemini-bridge.bridge.channel")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 local signs = require("gemini-bridge.changes.signs")
+local virtual_lines = require("gemini-bridge.editor.virtual_lines")
 local winbar_text = require("gemini-bridge.editor.winbar_text")
 local window = require("gemini-bridge.editor.window")
 
@@ -24,8 +25,15 @@ local COMPARED = {
   foldcolumn = "2",
 }
 
----@type { path: string, right: integer, buf?: integer, left?: integer, options?: table<string, any> }?
-local open
+---@class gemini_bridge.Comparison
+---@field path string
+---@field right integer
+---@field buf? integer
+---@field left? integer
+---@field options? table<string, any> Window options before the comparison.
+---@field show_lines? fun() Shows virtual lines in the newer text again.
+
+local open ---@type gemini_bridge.Comparison?
 
 ---@param right integer Window of the newer text.
 ---@return boolean
@@ -44,6 +52,7 @@ function M.close(right)
   if not shown or not shown.left then
     return
   end
+  shown.show_lines()
   if vim.api.nvim_win_is_valid(shown.right) then
     window.set(shown.right, shown.options)
     if shown.options.foldmethod == "manual" and vim.api.nvim_win_get_buf(shown.right) == shown.buf then
@@ -96,6 +105,7 @@ function M.show(right, name, lines)
   local left = window.open(buf, { split = is_wide and "left" or "above", win = right })
   local shown_buf, options = vim.api.nvim_win_get_buf(right), window.options(right, COMPARED)
   open = { path = name, right = right, buf = shown_buf, left = left, options = options }
+  open.show_lines = virtual_lines.hide(shown_buf)
   window.make_plain(left)
   signs.hide_old(shown_buf) -- the host may have sent old lines after the request for the earlier text
   -- Shows a winbar in both windows, so that corresponding lines have the same height.

@@ -1,6 +1,7 @@
 --- Maps keys on the review page and the history page. Keys of the option `changes.keys` work in both windows of the
 --- page. All other keys work only in the tree.
 local config = require("gemini-bridge.config")
+local held_keys = require("gemini-bridge.editor.held_keys")
 local key_list = require("gemini-bridge.editor.key_list")
 local layout = require("gemini-bridge.changes.page.layout")
 local keep_and_undo = require("gemini-bridge.changes.keep_and_undo")
@@ -81,49 +82,21 @@ function M.define(prefix, actions, legend, get)
   return { prefix = prefix, actions = actions }
 end
 
----@param lhs string
----@param plug string
----@param action gemini_bridge.PageAction
----@param buf integer
----@param restores fun()[] Gets functions that restore the earlier mappings.
-local function map(lhs, plug, action, buf, restores)
-  for _, mode in ipairs(action.visual and { "n", "x" } or { "n" }) do
-    local before = vim.api.nvim_buf_call(buf, function()
-      return vim.fn.maparg(lhs, mode, false, true)
-    end)
-    vim.keymap.set(mode, lhs, plug, { buffer = buf, remap = true, nowait = true, desc = action[3] })
-    restores[#restores + 1] = function()
-      pcall(vim.keymap.del, mode, lhs, { buffer = buf })
-      if before.buffer == 1 then
-        vim.api.nvim_buf_call(buf, function()
-          vim.fn.mapset(mode, false, before)
-        end)
-      end
-    end
-  end
-end
-
 ---@param keymap gemini_bridge.Keymap
 ---@param buf integer
 ---@param is_tree boolean
----@return fun() unmap
+---@return fun() release
 local function map_all(keymap, buf, is_tree)
-  local restores = {}
+  local held = {} ---@type gemini_bridge.HeldKey[]
   for _, action in ipairs(keymap.actions) do
     local plug = ("<Plug>(%s-%s)"):format(keymap.prefix, action[1])
-    local everywhere = configured(action)
-    if everywhere then
-      map(everywhere, plug, action, buf, restores)
-    end
-    if is_tree and action.tree then
-      map(action.tree, plug, action, buf, restores)
+    for _, lhs in ipairs({ configured(action) or "", is_tree and action.tree or "" }) do
+      for _, mode in ipairs(lhs ~= "" and { "n", action.visual and "x" } or {}) do
+        held[#held + 1] = { mode = mode, lhs = lhs, plug = plug, desc = action[3] }
+      end
     end
   end
-  return function()
-    for _, restore in ipairs(vim.api.nvim_buf_is_valid(buf) and restores or {}) do
-      restore()
-    end
-  end
+  return held_keys.hold(buf, held)
 end
 
 --- Maps keys in the text window of a page while the window has the focus.
@@ -131,17 +104,17 @@ end
 ---@param shown gemini_bridge.PageLayout
 ---@return fun() stop
 local function follow_focus(keymap, shown)
-  local unmap ---@type fun()?
+  local release ---@type fun()?
   local function leave()
-    if unmap then
-      unmap()
-      unmap = nil
+    if release then
+      release()
+      release = nil
     end
   end
   local function enter()
     leave()
     if vim.api.nvim_get_current_win() == shown.right and layout.shows_own(shown) then
-      unmap = map_all(keymap, vim.api.nvim_get_current_buf(), false)
+      release = map_all(keymap, vim.api.nvim_get_current_buf(), false)
     end
   end
   vim.api.nvim_create_autocmd({ "WinEnter", "BufEnter" }, { group = shown.group, callback = enter })
@@ -155,11 +128,12 @@ end
 ---@param choice gemini_bridge.PageChoice
 ---@return fun() stop
 function M.attach(keymap, shown, choice)
-  map_all(keymap, shown.buf, true)
+  local release_tree = map_all(keymap, shown.buf, true)
   keep_and_undo.set_page(shown.tab, choice)
   local stop = follow_focus(keymap, shown)
   return function()
     stop()
+    release_tree()
     keep_and_undo.set_page(shown.tab, nil)
   end
 end

@@ -55,6 +55,12 @@ function M.open(name, redraw)
   end)
   on("WinResized", nil, redraw)
   on("BufReadCmd", view.buf, redraw)
+  -- Closes the page when Neovim exits, because plugins save the session later, at VimLeavePre.
+  on("BufWinLeave", nil, function()
+    if vim.v.exiting ~= vim.NIL then
+      scheduler.attempt(M.close, view)
+    end
+  end)
   return view
 end
 

@@ -38,6 +38,7 @@ end
 --- Ends diff mode in both windows when one of them is about to close.
 ---@param view gemini_bridge.View
 function M.end_comparison(view)
+  view.show_lines()
   if view.original and vim.api.nvim_win_is_valid(view.original) then
     M.make_ordinary(view.borrowed, view.original)
   end
@@ -54,6 +55,7 @@ function M.release_original(view)
   local win = view.original --[[@as integer]]
   local borrowed = view.borrowed
   M.make_ordinary(borrowed, win)
+  view.show_lines()
   view.original, view.borrowed = nil, nil
   if vim.api.nvim_win_is_valid(view.proposal) then
     diff_options.stop(view.proposal)
@@ -186,6 +188,7 @@ function M.close(view)
   end
   local directory = vim.fn.getcwd()
   scheduler.attempt(restore_borrowed, view)
+  scheduler.attempt(view.show_lines)
   close_windows(view)
   scheduler.attempt(window.stay_in, directory)
   if is_open then

@@ -4,6 +4,7 @@ local close_windows = require("gemini-bridge.review.window.close_windows")
 local focus = require("gemini-bridge.editor.focus_and_mode")
 local choose_window = require("gemini-bridge.review.window.choose_window")
 local restore_layout = require("gemini-bridge.review.window.restore_layout")
+local virtual_lines = require("gemini-bridge.editor.virtual_lines")
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
@@ -23,6 +24,7 @@ local M = {}
 ---@field shown gemini_bridge.Layout Layout right after the review was shown.
 ---@field chosen table<integer, { width?: integer, height?: integer }> Window sizes set by the user during the review.
 ---@field stop_sizes fun() Stops recording window sizes.
+---@field show_lines fun() Shows virtual lines in the original text again.
 
 ---@class gemini_bridge.Borrowed
 ---@field win integer
@@ -80,6 +82,7 @@ local function open_pair(view, layout)
   table.insert(view.made, 1, view.proposal)
   diff_options.start(view.original)
   diff_options.start(view.proposal)
+  view.show_lines = virtual_lines.hide(view.buffers.original)
 end
 
 --- Opens the proposal in one window, without a window for the original text.
@@ -116,6 +119,7 @@ function M.open(buffers, layout, tab)
     inline = layout == "inline" and not buffers.new,
     chosen = {},
     stop_sizes = function() end,
+    show_lines = function() end,
   }
   view.shown = view.before
   local end_move = focus.begin_move()
