@@ -34,7 +34,8 @@ export interface Terminal {
    */
   next(): Promise<Screen | undefined>;
   /**
-   * Pastes a text. In a terminal of Neovim, does nothing if the screen has changed since it was read.
+   * Pastes a text without control characters, except line breaks. In a terminal of Neovim, does nothing if the screen
+   * has changed since it was read.
    * @returns whether the text was pasted
    */
   paste(text: string): Promise<boolean>;

@@ -16,9 +16,6 @@ const MAX_LOOK_INTERVAL_MS = 500;
  */
 const BUFFER = "gemini-bridge";
 
-/** Control characters, which are removed from a text: they could end a bracketed paste, and act as keys. */
-const CONTROL = /[^\P{Cc}\n]/gu;
-
 /** Runs tmux. @throws {Refusal} with tmux's error message */
 export async function tmux(args: readonly string[], input = ""): Promise<string> {
   const { execFile } = await import("node:child_process"); // loaded late, so that the host starts fast
@@ -75,7 +72,7 @@ export function paneTerminal(pane: string, name: string, cwd: string, signal: Ab
       return isDead === "1" ? undefined : { lines, isEditing: false, isScrolled: modes !== "0" };
     },
     async paste(text) {
-      await send(text.replaceAll("\t", " ").replace(CONTROL, ""), "-p");
+      await send(text, "-p");
       return true;
     },
     async press(keys) {

@@ -21,6 +21,9 @@ const TAIL_LENGTH = 20;
 /** Start of the placeholder that many CLIs show for a long paste: "[Pasted Text: 12 lines]", "[Pasted Content …]". */
 const PASTE = "[Pasted";
 
+/** Control characters, which are removed from a text: they could end a bracketed paste, and act as keys. */
+const CONTROL = /[^\P{Cc}\n]/gu;
+
 export interface Prompt {
   readonly id: number;
   /** Whether the user wants to send the prompt (Enter). */
@@ -55,7 +58,8 @@ export type Waiting = (state: WaitState, since: number) => void;
  */
 export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: Waiting): Promise<Delivery> {
   const { terminal } = cli;
-  const { text, enter } = input;
+  const { enter } = input;
+  const text = input.text.replaceAll("\t", " ").replace(CONTROL, "");
   let isTyping = false;
   const isOurs = ({ state, text: shown }: Reading) => state === "empty" || shown === cli.ours;
 

@@ -102,8 +102,12 @@ t.test("prompts reach the CLI with references to files, lists and diagnostics", 
 
   await t.test("control characters in a prompt are not sent", async () => {
     await nvim.command("enew!");
-    await nvim.lua("require('gemini-bridge').send({ text = ... })", "a\x1b[201~b\x07\tc\nd");
-    await receives(nvim, "<a[201~b\x07 c\nd >");
+    // Ctrl-C, Ctrl-D, Ctrl-U, Enter and CSI would act as keys.
+    await nvim.lua(
+      "require('gemini-bridge').send({ text = ... })",
+      "a\x1b[201~b\x07\tc\x03\x04\x15\r\n\u009b201~d\x7f",
+    );
+    await receives(nvim, "<a[201~b c\n201~d >");
   });
 });
 

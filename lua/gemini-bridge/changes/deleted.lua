@@ -18,7 +18,7 @@ local buffers = {} ---@type table<string, integer>
 local function create(change)
   local name = "gemini-deleted://" .. path.display(change.path)
   -- A file in another directory can have the same relative path, for example after |:tcd|.
-  if vim.fn.bufexists(name) == 1 then
+  if window.named(name) then
     name = "gemini-deleted://" .. vim.fn.strtrans(change.path)
   end
   local buf = vim.fn.bufadd(name)

@@ -98,6 +98,14 @@ function M.bytes(path)
   return bytes
 end
 
+--- Escapes a path for an Ex command, so that the command reads exactly this path. |fnameescape()| does not escape "=",
+--- but Neovim parses "`=…`" as an expression.
+---@param path string
+---@return string
+function M.escape(path)
+  return (vim.fn.fnameescape(path):gsub("=", "\\="))
+end
+
 --- Shortens the path of a file below a directory to a relative path. Returns other paths unchanged.
 ---@param path string Absolute.
 ---@param directory? string Default: the current directory.

@@ -98,7 +98,7 @@ local function read(buf, name)
   vim.api.nvim_buf_call(buf, function()
     vim.bo.undolevels, vim.bo.modifiable = -1, true
     -- The function |execute()| accepts a file name with a line break. The command |:execute| does not.
-    vim.fn.execute("noautocmd keepalt 0read ++edit " .. vim.fn.fnameescape(name))
+    vim.fn.execute("noautocmd keepalt 0read ++edit " .. path.escape(name))
     vim.api.nvim_buf_set_lines(buf, -2, -1, true, {})
   end)
 end

@@ -190,15 +190,21 @@ function M.delete_buffer(buf)
   end
 end
 
---- Deletes all buffers with a name that the plugin uses. A restored session may contain such buffers.
+--- Returns the buffer with exactly this name. |bufexists()| would expand variables in the name.
+---@param name string
+---@return integer? buf
+function M.named(name)
+  return vim.iter(vim.api.nvim_list_bufs()):find(function(buf)
+    return vim.api.nvim_buf_get_name(buf) == name
+  end)
+end
+
+--- Deletes the buffer with a name that the plugin uses. A restored session may contain such a buffer.
 ---@param name string
 function M.delete_restored(name)
-  if vim.fn.bufexists(name) == 1 then
-    for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-      if vim.api.nvim_buf_get_name(buf) == name then
-        M.delete_buffer(buf)
-      end
-    end
+  local buf = M.named(name)
+  if buf then
+    M.delete_buffer(buf)
   end
 end
 
@@ -248,14 +254,20 @@ function M.create_buffer(listed, scratch)
   return assert(tonumber(vim.api.nvim_exec2(quietly, { output = true }).output))
 end
 
+--- Returns a Vim expression for a text, which also may have several lines.
+---@param text string
+---@return string
+function M.quoted(text)
+  return (vim.fn.string(text):gsub("\n", [[' .. "\\n" .. ']]))
+end
+
 --- Names a buffer, even if an autocommand raises an error. Raises an error itself only if another buffer has the name.
 ---@param buf integer
 ---@param name string Absolute path or URL.
 function M.set_name(buf, name)
   pcall(vim.api.nvim_buf_set_name, buf, name)
   if vim.api.nvim_buf_get_name(buf) ~= name then
-    local quoted = vim.fn.string(name):gsub("\n", [[' .. "\\n" .. ']])
-    vim.cmd(("noautocmd call nvim_buf_set_name(%d, %s)"):format(buf, quoted))
+    vim.cmd(("noautocmd call nvim_buf_set_name(%d, %s)"):format(buf, M.quoted(name)))
   end
 end
 

@@ -11,7 +11,9 @@ local NAME = "gemini-bridge"
 --- Timeout for the CLI's command. Starting a CLI takes several seconds.
 local LINK_TIMEOUT_MS = 60000
 
-local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/lua/gemini%-bridge/")
+local root = vim.fs
+  .normalize(debug.getinfo(1, "S").source:sub(2), { expand_env = false })
+  :match("^(.*)/lua/gemini%-bridge/")
 --- The folder of the extension. The CLI also runs in this folder while it links the extension. A CLI with folder trust
 --- then marks its current directory as trusted, so it must not run in a directory of the user.
 local folder = root .. "/extension"

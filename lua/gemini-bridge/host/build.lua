@@ -11,7 +11,8 @@ M.NODE_ADVICE = ("install Node %d or later, or set the option node"):format(M.MI
 local VERSION_TIMEOUT_MS = 10000
 
 -- Loads the module by its path, because the plugin is not in 'runtimepath' during its installation.
-local directory = vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)))
+local directory =
+  vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, "S").source:sub(2), { expand_env = false }))
 local bundle = dofile(directory .. "/bundle.lua")
 local root = bundle.root
 

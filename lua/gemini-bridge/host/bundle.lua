@@ -1,7 +1,9 @@
 --- Checks that the bundle of the Node part exists and was built from the current sources.
 local M = {}
 
-local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/lua/gemini%-bridge/")
+local root = vim.fs
+  .normalize(debug.getinfo(1, "S").source:sub(2), { expand_env = false })
+  :match("^(.*)/lua/gemini%-bridge/")
 
 --- The bundle, and the stamp: a file with the hash of the bundle's sources.
 local bundle = root .. "/dist/gemini-bridge.cjs"

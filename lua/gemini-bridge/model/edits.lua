@@ -76,7 +76,7 @@ end
 local function bytes_of(copy, name)
   local file = vim.fn.tempname()
   local ok, problem = pcall(vim.api.nvim_buf_call, copy, function()
-    vim.cmd("silent noautocmd keepalt keepjumps lockmarks write " .. vim.fn.fnameescape(file))
+    vim.cmd("silent noautocmd keepalt keepjumps lockmarks write " .. disk.escape(file))
   end)
   local bytes = ok and disk.bytes(file)
   vim.fn.delete(file)

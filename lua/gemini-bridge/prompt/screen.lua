@@ -93,9 +93,9 @@ function M.type(params)
     end)
     return { typed = false }
   end
-  -- nvim_put() uses bracketed paste if the program has enabled it. nvim_put() removes control characters, so tabs are
-  -- replaced by blanks before.
-  local lines = vim.split(params.paste:gsub("\t", " "), "\n", { plain = true })
+  -- nvim_put() uses bracketed paste if the program has enabled it. The host has removed control characters, of which
+  -- nvim_put() would keep most.
+  local lines = vim.split(params.paste, "\n", { plain = true })
   vim.api.nvim_buf_call(buf, function()
     vim.api.nvim_put(lines, "c", true, false)
   end)
