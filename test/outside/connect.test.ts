@@ -43,6 +43,7 @@ async function start(t: Test, init = ""): Promise<{ nvim: Nvim; model: Model }> 
       PATH: [join(root, "node_modules/.bin"), dirname(process.execPath), process.env["PATH"]].join(delimiter),
       GEMINI_API_KEY: "any",
       GOOGLE_GEMINI_BASE_URL: model.url,
+      GEMINI_CLI_NO_RELAUNCH: "true", // one Node process fewer
     },
   });
   linkExtension(nvim.dirs.home);

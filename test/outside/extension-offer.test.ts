@@ -21,6 +21,7 @@ const QUESTION = {
   items: ["Install the extension", "Not now", "Never"],
 };
 
+const CLI = join(root, "node_modules/@google/gemini-cli/bundle/gemini.js");
 const record = (nvim: Nvim) =>
   join(nvim.dirs.home, ".gemini/extensions/gemini-bridge/.gemini-extension-install.json");
 const source = (nvim: Nvim) => JSON.parse(readFileSync(record(nvim), "utf8")).source;
@@ -40,10 +41,15 @@ async function start(t: Test, init = ANSWER) {
   });
 }
 
-/** Starts a Neovim in which `gemini` is a program that only waits. Used by tests in which nothing may be linked. */
+/**
+ * Starts a Neovim in which `gemini` is a program that only waits, except that the real CLI links the extension. Used by
+ * tests that need no connected CLI.
+ */
 async function startWithProgram(t: Test, init: string, tui = true): Promise<Nvim> {
   const program = "vim.uv.fs_chmod('gemini', 448)\nvim.env.PATH = vim.fn.getcwd() .. ':' .. vim.env.PATH\n";
-  return startNvim(t, { tui, init: program + init, files: { gemini: "#!/bin/sh\nexec cat\n" } });
+  const script = `#!/bin/sh\n[ "$1" = extensions ] && exec '${process.execPath}' '${CLI}' "$@"\nexec cat\n`;
+  const env = { GEMINI_CLI_NO_RELAUNCH: "true" };
+  return startNvim(t, { tui, init: program + init, env, files: { gemini: script } });
 }
 
 /** Waits until the given number of CLIs run. */
@@ -177,10 +183,11 @@ t.test("two starts of a CLI wait for the same answer, or for the end of the pick
 });
 
 t.test("the answer Never is kept for later Neovims until the extension is installed", async (t) => {
-  const { nvim } = await start(t);
+  const nvim = await startWithProgram(t, ANSWER);
   await nvim.lua("vim.g.answer = 'Never'");
   const kept = join(nvim.dirs.state, "nvim/gemini-bridge/no-extension");
-  await connect(nvim);
+  await nvim.command("Gemini");
+  await run(nvim, 1);
   t.same(await asked(nvim), [QUESTION]);
   t.equal(readFileSync(kept, "utf8"), "gemini\n");
   // A later Neovim reads the same file.
@@ -207,8 +214,7 @@ t.test("a broken link of the extension is repaired without asking", async (t) =>
 });
 
 t.test("the extension is linked with the command that :Gemini runs if the CLI is not on PATH", async (t) => {
-  const program = join(root, "node_modules/@google/gemini-cli/bundle/gemini.js");
-  const words = [process.execPath, program, "--yolo"];
+  const words = [process.execPath, CLI, "--yolo"];
   const options = `extension = 'auto', terminal = { cmd = { ${words.map((word) => `'${word}'`)} } }`;
   const { nvim } = await startWithGemini(t, {
     init: `require('gemini-bridge').setup({ ${options} })`,
@@ -226,12 +232,16 @@ t.test("the extension is linked with the command that :Gemini runs if the CLI is
 t.test(
   "if linking the extension fails, the error of the CLI is shown and the CLI starts without the extension",
   async (t) => {
-    const { nvim } = await start(t, `${ANSWER}\nrequire('gemini-bridge').setup({ extension = 'auto' })`);
+    const nvim = await startWithProgram(
+      t,
+      `${ANSWER}\nrequire('gemini-bridge').setup({ extension = 'auto' })`,
+    );
     const extensions = join(nvim.dirs.home, ".gemini/extensions");
     mkdirSync(extensions, { recursive: true });
     chmodSync(extensions, 0o500);
     t.teardown(() => chmodSync(extensions, 0o700));
-    await connect(nvim);
+    await nvim.command("Gemini");
+    await run(nvim, 1);
     t.same(await asked(nvim), [], 'extension = "auto" asks nothing');
     t.match(await messages(nvim), /The extension was not linked in Gemini CLI:.*EACCES/);
   },

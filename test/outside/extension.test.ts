@@ -111,6 +111,7 @@ t.test("a link of the extension to a missing folder is replaced", async (t) => {
     env: {
       PATH: [join(root, "node_modules/.bin"), dirname(process.execPath), process.env["PATH"]].join(delimiter),
       GOOGLE_GEMINI_BASE_URL: model.url,
+      GEMINI_CLI_NO_RELAUNCH: "true",
       http_proxy: "http://127.0.0.1:9",
     },
   });

@@ -54,6 +54,7 @@ t.test("Qwen Code and Gemini CLI work in one Neovim", async (t) => {
   const { nvim, model, gemini } = await startWithQwen(t, {
     files: { "greet.js": ORIGINAL, "b.js": "1;\n", ...EXTENSION },
     init: EVENTS,
+    env: { QWEN_CODE_NO_RELAUNCH: "" }, // as for users, the CLI starts another process of itself
   });
   const path = nvim.path("greet.js");
   const onDisk = (file = path) => readFileSync(file, "utf8");

@@ -41,6 +41,7 @@ export async function startWithQwen(
       OPENAI_API_KEY: "any",
       OPENAI_BASE_URL: model.url,
       OPENAI_MODEL: "test",
+      QWEN_CODE_NO_RELAUNCH: "true", // one Node process fewer
       ...options.env,
     },
   });
