@@ -17,6 +17,8 @@ export function launchArguments({ like, env }: Pick<Profile, "like" | "env">, ho
     type: "http",
     url: `http://127.0.0.1:\${${env}SERVER_PORT}/neovim`,
     headers: { Authorization: `Bearer \${${env}AUTH_TOKEN}` },
+    // Keeps the tools out of the CLI's tool search, in which the model would have to find them first.
+    alwaysLoad: true,
   };
   const hooks = findProgram("bash", process.env)
     ? claudeHooks(quoted(hookScript), env.replace(/_$/, ""))

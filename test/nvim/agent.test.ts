@@ -324,6 +324,13 @@ t.test("a desktop notification is sent while Neovim is not focused", async (t) =
   );
   const hasProgress = await nvim.lua("return vim.fn.has('nvim-0.12') == 1");
   t.equal((await requests()).some(isProgress), hasProgress);
+
+  const last = async () => (await requests()).filter(isProgress).at(-1);
+  await hook(bridge, "BeforeAgent", { prompt: "go on" });
+  if (hasProgress)
+    await nvim.waitFor(async () => /^.\]9;4;[13]/.test((await last()) ?? ""), "the progress of the turn");
+  await Promise.allSettled([nvim.command("qa!"), nvim.exited]);
+  t.notMatch((await last()) ?? "", /^.\]9;4;[1-4]/, "no progress stays in the terminal's tab bar");
 });
 
 t.test("setup() changes the option gate of a running bridge", async (t) => {

@@ -144,6 +144,7 @@ t.test(
     });
     t.match(hooks, { PostToolUseFailure: [{}], StopFailure: [{}] }, "a failed command and a failed request");
     const { neovim } = JSON.parse(mcp.replace("--mcp-config=", "")).mcpServers;
+    t.equal(neovim.alwaysLoad, true);
     t.equal(neovim.headers.Authorization, `Bearer \${CLAUDE_CODE_IDE_AUTH_TOKEN}`);
     const token = String(await nvim.lua("return vim.env.CLAUDE_CODE_IDE_AUTH_TOKEN"));
     t.notMatch(settings + mcp, token, "other users can read command lines");

@@ -15,18 +15,33 @@ local PROGRESS = {
   ended = { "done", "success" },
 }
 
+--- The last turn of each progress message that shows "running", by id of the message.
+local running = {} ---@type table<string, gemini_bridge.Turn>
+
 --- Shows the progress message. Does not add it to the message history.
 ---@param turn gemini_bridge.Turn
 local function show_progress(turn)
   local text, state = unpack(PROGRESS[turn.kind])
+  local id = ("gemini-bridge.%s.%s"):format(turn.cli, turn.session)
+  running[id] = state == "running" and turn or nil
   vim.api.nvim_echo({ { text } }, false, {
-    id = ("gemini-bridge.%s.%s"):format(turn.cli, turn.session),
+    id = id,
     kind = "progress",
     source = "gemini-bridge",
     status = state,
     title = turn.terminal or turn.cli,
   })
 end
+
+-- Neovim 0.12 also draws progress in the terminal's tab bar, and leaves it there when Neovim exits.
+vim.api.nvim_create_autocmd("VimLeavePre", {
+  group = vim.api.nvim_create_augroup("gemini-bridge.progress", {}),
+  callback = function()
+    for _, turn in pairs(vim.tbl_extend("force", running, {})) do
+      pcall(show_progress, vim.tbl_extend("force", turn, { kind = "ended" }))
+    end
+  end,
+})
 
 --- Maximum length of a name in a desktop notification (characters).
 local MAX_NAME_LENGTH = 60
