@@ -110,7 +110,10 @@ function saysThatNeovimHasEnded(t: Test, editor: string): void {
   const { status, stdout, stderr } = spawnSync(editor, ["--wait", "/tmp/x"], { env: {}, timeout: 10_000 });
   t.equal(status, 1);
   t.equal(String(stdout), "");
-  t.match(String(stderr), /^gemini-bridge: the Neovim of this terminal has ended\. Choose another editor/);
+  t.match(
+    String(stderr),
+    /^\ngemini-bridge: the Neovim of this terminal has ended\. Start the CLI again with :Gemini\.\n$/,
+  );
 }
 
 t.test("no other user can create a program that a CLI starts as editor", async (t) => {

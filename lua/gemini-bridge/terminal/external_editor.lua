@@ -40,14 +40,16 @@ end
 
 --- Script for `sh` that opens a file in the Neovim with the given process id. Checks first that this Neovim still runs,
 --- because later another user may create a program with the path of Neovim's: an AppImage runs in a temporary folder.
---- The script marks itself as used, see |clean_up()|.
+--- In a terminal, the script waits after its message, because a CLI draws over the message when its editor ends. The
+--- script marks itself as used, see |clean_up()|.
 local SCRIPT = [[
 #!/bin/sh
 touch "$0"
 if [ -S "$0.socket" ] && kill -0 %d 2>/dev/null; then
   exec %s --clean -l %s "$0.socket" "$@"
 fi
-echo 'gemini-bridge: the Neovim of this terminal has ended. Choose another editor, such as EDITOR=vi.' >&2
+printf '\n%%s\n' 'gemini-bridge: the Neovim of this terminal has ended. Start the CLI again with :Gemini.' >&2
+[ -t 2 ] && sleep 3
 exit 1
 ]]
 
