@@ -61,6 +61,15 @@ interface Snapshots {
 export function createSnapshots(): Snapshots {
   /** Files that were read for the last snapshot. The next snapshot takes unchanged files from this cache. */
   let remembered = new Map<string, FileState>();
+  /** Ignored work trees that were named once. */
+  const named = new Set<string>();
+
+  /** Names each ignored work tree once, because most commands do not change it. */
+  function nameOnce(paths: readonly string[]): string[] {
+    const unnamed = paths.filter((path) => !named.has(path));
+    for (const path of unnamed) named.add(path);
+    return unnamed.map((path) => `files in ${path}, a Git worktree in an ignored folder, are not compared`);
+  }
 
   async function read({ path, found }: Candidate, room: number, begun: Begun): Promise<FileState> {
     if (!found) return ABSENT;
@@ -114,13 +123,19 @@ export function createSnapshots(): Snapshots {
       const files = new Map<string, FileState>();
       // Reads open and changed files before running Git. These files matter most, and Git may be slow.
       await readInto(files, await candidatesAt(await Promise.all(known.map(realPath))), begun);
-      const { trees, differing, gaps } = await takeTrees(agent.cwd, scope, begun);
+      const { trees, differing, gaps, ignored } = await takeTrees(agent.cwd, scope, begun);
       const tops = trees.map(({ top }) => top);
       const outside = await findOutside(scope, tops);
       const others = await lookOutside(outside, begun);
       await readInto(files, bySize([...differing, ...others.found]), begun);
       remember(files, start);
-      return { since, files, trees, outside, gaps: [...new Set([...gaps, ...others.gaps])] };
+      return {
+        since,
+        files,
+        trees,
+        outside,
+        gaps: [...new Set([...gaps, ...others.gaps, ...nameOnce(ignored)])],
+      };
     },
     forget: () => remembered.clear(),
   };

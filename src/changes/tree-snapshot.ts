@@ -14,6 +14,7 @@ import {
   findWorkTree,
   hasGit,
   isBelow,
+  linkedWorkTrees,
   lookAt,
   pathIn,
   readIndex,
@@ -52,6 +53,8 @@ interface Trees {
   readonly differing: readonly Candidate[];
   /** Reasons why changes may be missing, such as "Git's index cannot be read". */
   readonly gaps: readonly string[];
+  /** Work trees of the same repositories in ignored folders, as absolute paths. Their files are not compared. */
+  readonly ignored: readonly string[];
 }
 
 /**
@@ -87,7 +90,10 @@ export async function takeTrees(cwd: string, scope: Scope, begun: Begun): Promis
       else gaps.add("a Git repository cannot be read");
     }
   }
-  return { trees, differing, gaps: [...gaps] };
+  const linked = (await Promise.all(trees.map(linkedWorkTrees))).flat().filter(isNear);
+  const listed = [...found.map(({ top }) => top), ...trees.flatMap(({ repositories }) => repositories)];
+  const ignored = linked.filter((path) => !listed.includes(path));
+  return { trees, differing, gaps: [...gaps], ignored: [...new Set(ignored)] };
 }
 
 async function lookAtTree(

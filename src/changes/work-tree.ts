@@ -133,6 +133,16 @@ export async function untrackedFiles({ top }: WorkTree): Promise<Untracked | und
   };
 }
 
+/**
+ * Lists the other work trees of a repository that are inside this work tree, as absolute paths. Leaves out work trees
+ * whose names contain a line break.
+ */
+export async function linkedWorkTrees({ top }: Pick<WorkTree, "top">): Promise<string[]> {
+  const output = String((await runGit(top, ["worktree", "list", "--porcelain"])) ?? "");
+  const paths = [...output.matchAll(/^worktree (\/.*)$/gm)].map(([, path = ""]) => path);
+  return paths.filter((path) => path !== top && isBelow(path, top) && hasGit(path));
+}
+
 /** Returns true if the disk of a work tree is known to distinguish uppercase and lowercase letters. */
 async function isCaseSensitive(top: string): Promise<boolean> {
   const [lowercase, uppercase] = await candidatesAt([join(top, ".git"), join(top, ".GIT")]);

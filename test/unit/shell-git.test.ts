@@ -288,3 +288,19 @@ t.test("links, folders and repositories are not listed as files", async (t) => {
     /link cannot be restored/,
   ]);
 });
+
+t.test("a worktree in an ignored folder is named as a gap once", async (t) => {
+  const host = await start(t);
+  sh(host, "echo .agent >> .gitignore; git worktree add -q .agent/x other");
+  await run(host, "echo x >> .agent/x/a.txt");
+  await host.tell({ kind: "turn_ended" });
+  t.match(host.messages(), [/ignored folder/]);
+  t.match(
+    host.messages()[0],
+    `missing from :GeminiChanges: files in ${host.path(".agent/x")}, a Git worktree`,
+  );
+  await run(host, "echo x >> a.txt");
+  await host.tell({ kind: "turn_ended" });
+  t.equal(host.messages().length, 1);
+  t.strictSame(listed(host), ["a.txt modified +1 -0"]);
+});
