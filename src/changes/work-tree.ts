@@ -1,13 +1,15 @@
 /** Reads a Git work tree: its files, and the bytes of files that match the index. */
 import { createHash } from "node:crypto";
 import { lstatSync, type Stats } from "node:fs";
-import { lstat, readFile, stat } from "node:fs/promises";
+import { lstat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { attempt } from "../base/attempt.ts";
+import { Refusal } from "../base/refusal.ts";
 import { createYielder } from "../base/work-slices.ts";
 import { disk } from "../system/disk.ts";
 import { codeOf } from "../system/error-code.ts";
 import { isAbsent, realPath, versionAt } from "../system/file-state.ts";
+import { readOpenFile } from "../system/open-file.ts";
 import { runGit } from "./git.ts";
 import { type GitIndex, type IndexEntry, parseIndex } from "./git-index.ts";
 
@@ -95,10 +97,10 @@ export async function readIndex({ indexFile: path, idLength }: WorkTree): Promis
 
 async function readEntries(path: string, idLength: number): Promise<IndexEntry[] | undefined> {
   try {
-    const found = await stat(path);
-    // Reads only regular files, because reading a named pipe would block a thread of this process.
-    if (!found.isFile() || found.size > MAX_INDEX_BYTES) return undefined;
-    return await parseIndex(await readFile(path), found.mtimeMs, idLength);
+    const { bytes, found } = await readOpenFile(path, (_, { size }) => {
+      if (size > MAX_INDEX_BYTES) throw new Refusal(`${path} is too long`);
+    });
+    return await parseIndex(bytes, found.mtimeMs, idLength);
   } catch (error) {
     return codeOf(error) === "ENOENT" ? [] : undefined;
   }

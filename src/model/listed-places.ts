@@ -1,5 +1,4 @@
 /** Lists places in files, with the text of each line. Leaves out files that the model may not see. */
-import { readFile, stat } from "node:fs/promises";
 import type { Server } from "../contract/questions.ts";
 import { at, count, cutOff, oneLine } from "./format.ts";
 import type { Place } from "./lsp-answers.ts";
@@ -33,16 +32,11 @@ function ordered(places: readonly Found[]): Found[] {
 async function linesOf(
   path: string,
   numbers: readonly number[],
-  { ask }: CallContext,
+  { ask, workspace }: CallContext,
 ): Promise<Map<number, string>> {
   const { loaded, lines } = await ask("lines", { path, numbers: numbers.map((number) => number + 1) });
   if (loaded) return new Map(numbers.map((number, index) => [number, lines[index] ?? ""]));
-  const size = await stat(path).then(
-    ({ size }) => size,
-    () => MAX_FILE_SIZE,
-  );
-  if (size >= MAX_FILE_SIZE) return new Map();
-  const all = (await readFile(path, "utf8").catch(() => "")).split(/\r?\n/);
+  const all = (await workspace.read(path, MAX_FILE_SIZE).catch(() => "")).split(/\r?\n/);
   return new Map(numbers.map((number) => [number, all[number] ?? ""]));
 }
 

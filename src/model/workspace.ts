@@ -1,4 +1,5 @@
 /** Decides which files the model may see: files in the open directories, except files that the user excludes. */
+import type { Stats } from "node:fs";
 import { isAbsolute, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Refusal } from "../base/refusal.ts";
@@ -6,6 +7,8 @@ import { MAX_PATH_LENGTH } from "../contract/companion.ts";
 import type { Consent } from "../contract/sharing.ts";
 import type { Files } from "../sharing/files.ts";
 import { disk, fileSystem, realExisting } from "../system/disk.ts";
+import { codeOf } from "../system/error-code.ts";
+import { readOpenFile } from "../system/open-file.ts";
 import { isBelow } from "../system/unix.ts";
 import { oneLine } from "./format.ts";
 
@@ -17,6 +20,13 @@ export interface Workspace {
    * @throws {Refusal} if the file does not exist, or if the model may not see the file
    */
   file(path: string): Promise<string>;
+  /**
+   * Reads a file from the disk.
+   * @param path result of {@link file} or an element of the result of {@link shared}. If the path leads to another file
+   * by now, the model must be allowed to see that file, too
+   * @throws {Refusal} if the file cannot be read, is too large, or if the model may not see the file
+   */
+  read(path: string, maxBytes: number): Promise<string>;
   /** Selects the files that the model may read. Keeps the order. */
   shared(paths: readonly string[]): Promise<ReadonlySet<string>>;
   /** Returns whether the model may know the name of a deleted file. */
@@ -64,6 +74,12 @@ export function openWorkspace(
     return candidates[0] ?? resolve("/", path);
   }
 
+  async function shared(paths: readonly string[]): Promise<ReadonlySet<string>> {
+    const unique = [...new Set(paths)];
+    const inside = await Promise.all(unique.map(isInside));
+    return new Set(unique.filter((path, index) => inside[index] && verdictOf(path) === "shared"));
+  }
+
   return {
     async file(path) {
       if (path.length > MAX_PATH_LENGTH || path.includes("\0") || path === "")
@@ -80,11 +96,23 @@ export function openWorkspace(
           throw new Refusal(`There is no such file: ${path}`);
       }
     },
-    async shared(paths) {
-      const unique = [...new Set(paths)];
-      const inside = await Promise.all(unique.map(isInside));
-      return new Set(unique.filter((path, index) => inside[index] && verdictOf(path) === "shared"));
+    async read(path, maxBytes) {
+      const check = async (place: string, { size }: Stats) => {
+        if (!(await shared([place])).has(place))
+          throw new Refusal(`${path} was replaced while it was read: try again`);
+        if (size > maxBytes)
+          throw new Refusal(
+            `The file has ${size} bytes, which is too large to be read: ask the user to open it in Neovim`,
+          );
+      };
+      try {
+        return (await disk.run(path, () => readOpenFile(path, check))).bytes.toString();
+      } catch (error) {
+        if (error instanceof Refusal) throw error;
+        throw new Refusal(`${path} cannot be read (${codeOf(error)})`, { cause: error });
+      }
     },
+    shared,
     async mayName(path) {
       return (await isInside(path)) && verdictOf.mayName(await real(path));
     },

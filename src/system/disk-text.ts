@@ -1,11 +1,12 @@
 /** Reads and hashes files. Keeps hashes instead of contents, because reviewed files may be large and many. */
 import { createHash } from "node:crypto";
-import { constants, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { attempt } from "../base/attempt.ts";
 import { disk } from "./disk.ts";
 import { codeOf } from "./error-code.ts";
 import { versionOf } from "./file-version.ts";
+import { OPEN_FLAGS } from "./open-file.ts";
 import { MAX_SMALL, readUpToSync } from "./small-file.ts";
 
 /** Maximum size of a file that is read (bytes). A larger file is identified by its size and times. */
@@ -45,7 +46,7 @@ async function readText(path: string): Promise<DiskText> {
     const version = versionOf(found);
     // Checks the type of the file before opening the file, because opening a device may have side effects.
     if (!found.isFile()) return { hash: "no file", version };
-    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const file = await open(path, OPEN_FLAGS);
     try {
       const found = await file.stat();
       const version = versionOf(found);

@@ -15,6 +15,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { disk } from "./disk.ts";
 import { codeOf } from "./error-code.ts";
 import { isVersionSeen, versionOf } from "./file-version.ts";
+import { OPEN_FLAGS, placeOf } from "./open-file.ts";
 
 /** Maximum size of a file whose content is kept (bytes). */
 export const MAX_FILE_BYTES = 8 * 1024 * 1024;
@@ -74,11 +75,11 @@ export function unknown(reason: string, version = "unknown"): FileState {
 const STABLE_AFTER_MS = 30;
 const MAX_WAITS = 10;
 
-/**
- * Flags for opening a file. A FIFO is opened without waiting, and a symbolic link is refused. (The callers have already
- * resolved all links.)
- */
-export const READ_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
+/** Number of times that a file is opened if it is replaced between the opening and the look at its real path. */
+const MAX_TRIES = 3;
+
+/** Flags for opening a file of which the callers have already resolved all links. Refuses symbolic links. */
+export const READ_FLAGS = OPEN_FLAGS | constants.O_NOFOLLOW;
 
 /**
  * Resolves the symbolic links of a path. The file need not exist.
@@ -101,7 +102,8 @@ export async function isBelowLink(path: string): Promise<boolean> {
 
 /**
  * Reads the state of a path. Reads a small local file synchronously, so that the host cannot let an agent continue
- * during the read. If a folder of the path has become a symbolic link, the file counts as absent.
+ * during the read. If a folder of the path has become a symbolic link, the file counts as absent. If the file is
+ * replaced again and again while it is opened, its content is unknown.
  * @param path a {@link realPath}
  * @param maxBytes maximum size of the file. The content of a longer file is unknown
  */
@@ -113,12 +115,14 @@ export async function readState(path: string, maxBytes = MAX_FILE_BYTES): Promis
 }
 
 /** Reads the state synchronously. @returns undefined for a file that is too large for this */
-function readStateSync(path: string, maxBytes: number): FileState | undefined {
+function readStateSync(path: string, maxBytes: number, tries = MAX_TRIES): FileState | undefined {
   try {
     if (realpathSync.native(dirname(path)) !== dirname(path)) return ABSENT;
     const file = openSync(path, READ_FLAGS);
     try {
       const found = fstatSync(file);
+      if (placeOf(file, path) !== path)
+        return tries > 1 ? readStateSync(path, maxBytes, tries - 1) : unknown(UNSTABLE);
       const skipped = unread(found, maxBytes);
       if (skipped || found.size > MAX_SYNC_BYTES) return skipped;
       return readFrom(readFileSync(file), found, fstatSync(file), maxBytes);
@@ -130,12 +134,14 @@ function readStateSync(path: string, maxBytes: number): FileState | undefined {
   }
 }
 
-async function readStateAsync(path: string, maxBytes: number): Promise<FileState> {
+async function readStateAsync(path: string, maxBytes: number, tries = MAX_TRIES): Promise<FileState> {
   if (await isBelowLink(path)) return ABSENT;
   try {
     const file = await open(path, READ_FLAGS);
     try {
       const found = await file.stat();
+      if (placeOf(file.fd, path) !== path)
+        return tries > 1 ? readStateAsync(path, maxBytes, tries - 1) : unknown(UNSTABLE);
       const skipped = unread(found, maxBytes);
       return skipped ?? readFrom(await file.readFile(), found, await file.stat(), maxBytes);
     } finally {

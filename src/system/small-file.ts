@@ -2,23 +2,18 @@
  * Reads small regular files. Refuses pipes, devices and large files, because reading them could block or fill the
  * memory.
  */
-import { closeSync, constants, fstatSync, openSync, promises, readSync, type Stats } from "node:fs";
+import { closeSync, fstatSync, openSync, promises, readSync, type Stats } from "node:fs";
 import type * as z from "zod";
 import { attempt } from "../base/attempt.ts";
 import { Refusal } from "../base/refusal.ts";
 import { codeOf } from "./error-code.ts";
+import { OPEN_FLAGS } from "./open-file.ts";
 
 /** Maximum size for {@link readSmallSync} (bytes). */
 export const MAX_SMALL = 100_000;
 
 /** Maximum size of settings and discovery files (bytes). */
 const MAX_FILE_BYTES = 1_000_000;
-
-/**
- * Flags for opening a file. A pipe is opened without waiting for its writer, and a terminal does not become the
- * controlling terminal of this process.
- */
-const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 /** An error with an error code, like a system error. */
 class UnfitFile extends Error {
@@ -45,7 +40,7 @@ function whole(content: Buffer, length: number): Buffer {
 
 /** Reads a file of at most `max` bytes. @throws the same errors as {@link readSmallSync} */
 export function readUpToSync(path: string, max: number): { content: Buffer; found: Stats } {
-  const file = openSync(path, FLAGS);
+  const file = openSync(path, OPEN_FLAGS);
   try {
     const found = check(fstatSync(file));
     const content = Buffer.allocUnsafe(max + 1);
@@ -68,7 +63,7 @@ export function readSmallSync(path: string): Buffer {
 
 /** Does the same as {@link readSmallSync}, in a thread. */
 export async function readSmall(path: string): Promise<Buffer> {
-  const file = await promises.open(path, FLAGS);
+  const file = await promises.open(path, OPEN_FLAGS);
   try {
     check(await file.stat());
     const content = Buffer.allocUnsafe(MAX_SMALL + 1);

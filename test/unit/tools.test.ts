@@ -170,6 +170,7 @@ t.test("while sharing is paused there is no workspace", async (t) => {
 const ask = (async () => ({ texts: [{ path: "/w/a.js", content: "a" }] })) as unknown as Ask;
 const workspace = {
   file: async (path: string) => path,
+  read: async () => "",
   shared: async (paths: readonly string[]) => new Set(paths),
   mayName: async () => true,
   name: (path: string) => path.slice(3),

@@ -1,10 +1,8 @@
 /** Implements tools for open files, their text, and the selection. */
-import { readFile, stat } from "node:fs/promises";
 import * as z from "zod";
-import { Refusal } from "../../base/refusal.ts";
-import { disk } from "../../system/disk.ts";
 import { beginning, count, cutOff } from "../format.ts";
 import { type Answer, type CallContext, defineTool, LineNumber } from "../tool.ts";
+import type { Workspace } from "../workspace.ts";
 
 export async function listBuffers({ ask, workspace, limits }: CallContext): Promise<Answer> {
   const all = (await ask("buffers", {})).buffers;
@@ -46,21 +44,14 @@ const MAX_FILE_SIZE = 10 * 1024 * 1024;
 /**
  * Reads lines of a file that is not open. Returns at most `units` UTF-16 units, and only whole lines. A first line that
  * exceeds the limit is cut. Neovim has the same limits for the lines of an open file.
- * @throws {Refusal} if the file is too large
+ * @throws {Refusal} if the file is too large, or may no longer be read
  */
 async function readDisk(
   path: string,
   { from, to, units }: { from: number; to: number; units: number },
+  workspace: Workspace,
 ): Promise<{ lines: string[]; isCut: boolean; total: number }> {
-  const text = await disk.run(path, async () => {
-    const { size } = await stat(path);
-    if (size > MAX_FILE_SIZE)
-      throw new Refusal(
-        `The file has ${size} bytes, which is too large to be read: ask the user to open it in Neovim`,
-      );
-    return readFile(path, "utf8");
-  });
-  const all = text
+  const all = (await workspace.read(path, MAX_FILE_SIZE))
     .replace(/^\uFEFF/, "")
     .replace(/\r?\n$/, "")
     .split(/\r?\n/);
@@ -90,7 +81,9 @@ export async function readBuffer(
     lines,
     isCut = false,
     total = 0,
-  } = open.loaded ? open : await readDisk(file, { from, to: to ?? Number.POSITIVE_INFINITY, units });
+  } = open.loaded
+    ? open
+    : await readDisk(file, { from, to: to ?? Number.POSITIVE_INFINITY, units }, workspace);
   const modified = open.modified ?? false;
   const last = from + lines.length - 1;
   const state = modified
