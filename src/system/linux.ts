@@ -26,7 +26,7 @@ const START = startOfThis();
 export const linux: System = {
   ...unix,
   name: "linux",
-  attributeCopy: ["--attributes-only", "--preserve=all", "--no-dereference"],
+  attributeCopy: ["--attributes-only", "--preserve=all"],
   settingsDirectory: (program, env, home) => join(env["XDG_CONFIG_HOME"] || join(home, ".config"), program),
   isWithin: (outer, inner) => isBelow(relative(outer, inner)),
   isUnknownUser: (uid) =>

@@ -28,20 +28,29 @@ function isExecutable(path: string): boolean {
 }
 
 /** Runs a program. @returns the output, or "" if the program fails or does not exist */
-export async function run(program: string, args: readonly string[], timeout?: number): Promise<string> {
-  return (await execute(program, args, timeout)) ?? "";
-}
-
-/** Runs a program. @returns the output; undefined if the program fails or does not exist */
-export async function execute(
-  program: string,
-  args: readonly string[],
-  timeout = TIMEOUT_MS,
-): Promise<string | undefined> {
+export async function run(program: string, args: readonly string[], timeout = TIMEOUT_MS): Promise<string> {
   const { execFile } = await import("node:child_process"); // loaded late, so that the host starts fast
   return new Promise((resolve) => {
     execFile(program, args, { timeout, maxBuffer: MAX_OUTPUT_BYTES }, (error, stdout) =>
-      resolve(error ? undefined : stdout),
+      resolve(error ? "" : stdout),
     );
+  });
+}
+
+/**
+ * Runs a program with open files.
+ * @param files file descriptors. The program finds the files at /dev/fd/3 and the following paths
+ * @returns whether the program succeeded
+ */
+export async function runWithFiles(
+  program: string,
+  args: readonly string[],
+  files: readonly number[],
+): Promise<boolean> {
+  const { spawn } = await import("node:child_process");
+  return new Promise((resolve) => {
+    spawn(program, args, { stdio: ["ignore", "ignore", "ignore", ...files], timeout: TIMEOUT_MS })
+      .on("error", () => resolve(false))
+      .on("close", (code) => resolve(code === 0));
   });
 }

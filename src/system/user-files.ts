@@ -2,7 +2,7 @@
  * Writes the user's files, for all features. Replaces a file only if the file still contains the expected bytes. Keeps
  * the file's metadata. If anything fails, leaves the file unchanged.
  */
-import { constants, type Stats } from "node:fs";
+import { constants } from "node:fs";
 import {
   access,
   type FileHandle,
@@ -16,6 +16,7 @@ import {
   rmdir,
 } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { Refusal } from "../base/refusal.ts";
 import { disk } from "./disk.ts";
 import { codeOf } from "./error-code.ts";
@@ -30,8 +31,10 @@ import {
   READ_FLAGS,
   readState,
 } from "./file-state.ts";
+import { versionOf } from "./file-version.ts";
+import { placeOf } from "./open-file.ts";
 import { platform } from "./platform.ts";
-import { execute } from "./program.ts";
+import { runWithFiles } from "./program.ts";
 import type { TemporaryFiles } from "./temporary-files.ts";
 
 /** Permission bits of a new file. */
@@ -110,10 +113,21 @@ async function write(path: string, bytes: Buffer, writing: Writing): Promise<voi
   if (stats.isSymbolicLink() || stats.isDirectory()) return create(path, bytes, writing);
   if (!stats.isFile()) throw new Refusal(`${path} was not changed, because it is not a regular file`);
   if (!writing.mayBeReadOnly) await access(path, constants.W_OK);
-  // Overwrites a file with several hard links, because replacing it would separate the links. Also overwrites a file of
-  // another user, because replacing it would change its owner.
-  const mayReplace = stats.nlink === 1 && platform.isOwn(stats.uid);
-  if (!mayReplace || !(await exchange(path, bytes, stats, writing))) await overwrite(path, bytes, writing);
+  if (!(await exchange(path, bytes, writing))) await overwrite(path, bytes, writing);
+}
+
+/**
+ * Checks that an open file is the file at its path, and is in the expected state. Another user may have replaced the file
+ * or one of its folders.
+ */
+async function checkOpen(file: FileHandle, path: string, expected: FileState): Promise<void> {
+  const stats = await file.stat();
+  if (!stats.isFile() || placeOf(file.fd, path) !== path) throw changed(path);
+  const isSame =
+    expected.kind === "known"
+      ? stats.size === expected.text.length && (await file.readFile("latin1")) === expected.text
+      : versionOf(stats) === expected.version;
+  if (!isSame) throw changed(path);
 }
 
 /**
@@ -133,18 +147,18 @@ async function create(
     try {
       await fill(file, bytes);
       await setMetadata(file, path, { ...metadataOf(await file.stat()), mode: NEW_FILE_MODE, ...metadata });
+      try {
+        if (found.kind === "absent") return await link(temporary, path);
+      } catch (error) {
+        if (codeOf(error) === "EEXIST") throw changed(path);
+        // Renames the temporary file if the file system has no hard links.
+      }
+      await check(path, found);
+      if (found.kind !== "absent" && (await lstat(path)).isDirectory()) await removeDirectory(path);
+      await move(file, temporary, path);
     } finally {
       await file.close();
     }
-    try {
-      if (found.kind === "absent") return await link(temporary, path);
-    } catch (error) {
-      if (codeOf(error) === "EEXIST") throw changed(path);
-      // Renames the temporary file if the file system has no hard links.
-    }
-    await check(path, found);
-    if (found.kind !== "absent" && (await lstat(path)).isDirectory()) await removeDirectory(path);
-    await rename(temporary, path);
   });
 }
 
@@ -168,28 +182,49 @@ async function removeEmpty(directory: string): Promise<void> {
  * Replaces a file atomically with a temporary file. The temporary file gets the same metadata.
  * @returns false if the temporary file cannot get this metadata
  */
-async function exchange(path: string, bytes: Buffer, stats: Stats, writing: Writing): Promise<boolean> {
+async function exchange(path: string, bytes: Buffer, writing: Writing): Promise<boolean> {
   const { found, metadata, temporaryFiles } = writing;
-  return temporaryFiles.use(path, async (temporary) => {
-    // Opens the temporary file before `cp` copies the mode of the user's file, because a read-only file cannot be
-    // opened for writing.
-    const file = await open(temporary, "wx+", 0o600).catch(() => undefined);
-    if (!file) return false;
-    try {
-      const copied = await execute("cp", [...platform.attributeCopy, "--", path, temporary]);
-      if (copied === undefined) return false;
-      const own = metadataOf(await file.stat());
-      if (own.uid !== stats.uid || own.gid !== stats.gid || own.mode !== (stats.mode & 0o7777)) return false;
-      await fill(file, bytes); // also clears setuid and setgid
-      await setMetadata(file, path, metadata ?? own);
-    } finally {
-      await file.close();
-    }
-    // Checks again, because the file may have changed while the metadata were copied.
-    await check(path, found);
-    await rename(temporary, path);
-    return true;
-  });
+  const old = await open(path, READ_FLAGS).catch(() => undefined);
+  if (!old) return false;
+  try {
+    const stats = await old.stat();
+    // Overwrites a file with several hard links, because replacing it would separate the links. Also overwrites a file
+    // of another user, because replacing it would change its owner.
+    if (stats.nlink !== 1 || !platform.isOwn(stats.uid)) return false;
+    await checkOpen(old, path, found);
+    return await temporaryFiles.use(path, async (temporary) => {
+      // Opens the temporary file before `cp` copies the mode of the user's file, because a read-only file cannot be
+      // opened for writing.
+      const file = await open(temporary, "wx+", 0o600).catch(() => undefined);
+      if (!file) return false;
+      try {
+        if (!(await copyAttributes(old, file))) return false;
+        const own = metadataOf(await file.stat());
+        if (!isDeepStrictEqual(own, metadataOf(stats))) return false;
+        await fill(file, bytes); // also clears setuid and setgid
+        await setMetadata(file, path, metadata ?? own);
+        // Checks again, because the file may have changed while the metadata were copied.
+        await check(path, found);
+        await move(file, temporary, path);
+        return true;
+      } finally {
+        await file.close();
+      }
+    });
+  } finally {
+    await old.close();
+  }
+}
+
+/** Copies all metadata between open files. Their paths may lead to other files by now. @returns false on failure */
+function copyAttributes(from: FileHandle, to: FileHandle): Promise<boolean> {
+  return runWithFiles("cp", [...platform.attributeCopy, "--", "/dev/fd/3", "/dev/fd/4"], [from.fd, to.fd]);
+}
+
+/** Gives a temporary file its final name. @throws {Refusal} if another file has replaced the temporary file */
+async function move(file: FileHandle, temporary: string, path: string): Promise<void> {
+  if (placeOf(file.fd, temporary) !== temporary) throw changed(path);
+  await rename(temporary, path);
 }
 
 async function fill(file: FileHandle, bytes: Buffer): Promise<void> {
@@ -205,6 +240,7 @@ async function fill(file: FileHandle, bytes: Buffer): Promise<void> {
 async function overwrite(path: string, bytes: Buffer, { found, metadata }: Writing): Promise<void> {
   const file = await openForWriting(path);
   try {
+    await checkOpen(file, path, found);
     const before = await file.stat();
     const kept = metadata ?? metadataOf(before);
     await setMetadata(file, path, kept);
@@ -227,7 +263,7 @@ async function overwrite(path: string, bytes: Buffer, { found, metadata }: Writi
 
 /** Opens a file for writing. Makes a read-only file of the user writable while opening it. */
 async function openForWriting(path: string): Promise<FileHandle> {
-  const flags = constants.O_RDWR | constants.O_NOFOLLOW;
+  const flags = constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   try {
     return await open(path, flags);
   } catch (error) {

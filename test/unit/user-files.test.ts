@@ -27,20 +27,59 @@ function start(t: Test) {
   return { path, temporaryFiles, notes: join(directory, "drafts"), files: createUserFiles(temporaryFiles) };
 }
 
-/** Sets an extended attribute. Returns false if the file system does not support extended attributes. */
-function setAttribute(path: string): boolean {
-  const script = "import os,sys; os.setxattr(sys.argv[1], 'user.note', b'mine')";
-  try {
-    execFileSync("python3", ["-c", script, path], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
+/**
+ * Sets an extended attribute, and an access control list with an additional user (acl(5), in the form of Linux).
+ * Leaves out what the file system does not support.
+ */
+function setAttributes(path: string): void {
+  const script = `
+import os, struct, sys
+entries = [(1, 6, -1), (2, 4, 1234), (4, 4, -1), (16, 4, -1), (32, 0, -1)]
+acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in entries)
+for name, value in (("user.note", b"mine"), ("system.posix_acl_access", acl)):
+  try: os.setxattr(sys.argv[1], name, value)
+  except OSError: pass`;
+  execFileSync("python3", ["-c", script, path]);
 }
 
-function attribute(path: string): string {
-  const script = "import os,sys; print(os.getxattr(sys.argv[1], 'user.note').decode(), end='')";
+/** Returns the extended attributes of a file, including its access control list. */
+function attributes(path: string): string {
+  const script = "import os,sys; print({n: os.getxattr(sys.argv[1], n) for n in os.listxattr(sys.argv[1])})";
   return execFileSync("python3", ["-c", script, path], { encoding: "utf8" });
+}
+
+/** Runs a script each time before the bridge runs `cp`. The script ends up in the place of `cp`. */
+function beforeCopying(t: Test, directory: string, script: string): void {
+  const path = process.env["PATH"];
+  t.teardown(() => {
+    process.env["PATH"] = path;
+  });
+  mkdirSync(directory);
+  writeFileSync(join(directory, "cp"), `#!/bin/sh\n${script}\nexec /bin/cp "$@"\n`, { mode: 0o755 });
+  process.env["PATH"] = `${directory}:${path}`;
+}
+
+/** Returns a script that writes a text of some lines to the files that are its arguments, and prints the results. */
+function replacing(notes: string, lines: number): string {
+  const from = (file: string) => JSON.stringify(join(import.meta.dirname, "../../src/system", file));
+  return `
+    import { createUserFiles } from ${from("user-files.ts")};
+    import { createTemporaryFiles } from ${from("temporary-files.ts")};
+    import { readState } from ${from("file-state.ts")};
+    const files = createUserFiles(createTemporaryFiles(${JSON.stringify(notes)}));
+    for (const path of process.argv.slice(1))
+      await files.replace(path, await readState(path), { text: "new\\n".repeat(${lines}) })
+        .then(() => console.log("written"), ({ message }) => console.log(message));`;
+}
+
+/** Runs a script of {@link replacing} in another process. @param shell commands before the script starts */
+function runScript(script: string, paths: readonly string[], shell = ""): string {
+  const node = `exec "$0" --import ./scripts/typescript.mjs --input-type=module -e "$@"`;
+  return execFileSync("sh", ["-c", `${shell} ${node}`, process.execPath, script, ...paths], {
+    encoding: "utf8",
+    cwd: process.cwd(),
+    stdio: ["ignore", "pipe", "ignore"],
+  });
 }
 
 t.test("a file that is too long to be stored is compared byte by byte", async (t) => {
@@ -63,14 +102,15 @@ t.test(
     const { path, files, notes } = start(t);
     writeFileSync(path("a.txt"), "one\n");
     chmodSync(path("a.txt"), 0o6750);
-    const hasAttribute = setAttribute(path("a.txt"));
+    setAttributes(path("a.txt"));
+    const attributesBefore = attributes(path("a.txt"));
     const before = statSync(path("a.txt"));
     const now = await files.replace(path("a.txt"), await readState(path("a.txt")), { text: "two\xff\n" });
     t.match(now, { kind: "known", text: "two\xff\n" });
     const after = statSync(path("a.txt"));
     t.equal(after.mode, before.mode);
     t.not(after.ino, before.ino, "it was exchanged as a whole");
-    if (hasAttribute) t.equal(attribute(path("a.txt")), "mine");
+    t.equal(attributes(path("a.txt")), attributesBefore);
 
     linkSync(path("a.txt"), path("b.txt"));
     await files.replace(path("a.txt"), now, { text: "a longer text than before\n" });
@@ -157,27 +197,8 @@ t.test("a full disk loses no bytes", async (t) => {
   writeFileSync(path("one-name.txt"), old);
   writeFileSync(path("a.txt"), old);
   linkSync(path("a.txt"), path("two-names.txt"));
-  const script = `
-    import { createUserFiles } from ${JSON.stringify(join(import.meta.dirname, "../../src/system/user-files.ts"))};
-    import { createTemporaryFiles } from ${JSON.stringify(join(import.meta.dirname, "../../src/system/temporary-files.ts"))};
-    import { readState } from ${JSON.stringify(join(import.meta.dirname, "../../src/system/file-state.ts"))};
-    const files = createUserFiles(createTemporaryFiles(${JSON.stringify(notes)}));
-    for (const path of process.argv.slice(1))
-      await files.replace(path, await readState(path), { text: "new\\n".repeat(50_000) })
-        .then(() => console.log("written"), ({ message }) => console.log(message));`;
-  const node = `exec "$0" --import ./scripts/typescript.mjs --input-type=module -e "$1" "$2" "$3"`;
-  const said = execFileSync(
-    "sh",
-    [
-      "-c",
-      `trap '' XFSZ; ulimit -f 64; ${node}`,
-      process.execPath,
-      script,
-      path("one-name.txt"),
-      path("a.txt"),
-    ],
-    { encoding: "utf8", cwd: process.cwd(), stdio: ["ignore", "pipe", "ignore"] },
-  );
+  const script = replacing(notes, 50_000);
+  const said = runScript(script, [path("one-name.txt"), path("a.txt")], "trap '' XFSZ; ulimit -f 64;");
   t.equal(said.match(/was not changed, because it cannot be written \(EFBIG\)/g)?.length, 2);
   for (const name of ["one-name.txt", "a.txt", "two-names.txt"])
     t.equal(readFileSync(path(name), "utf8"), old, name);
@@ -194,17 +215,47 @@ t.test("files are written although the temporary files cannot be noted", async (
   t.strictSame(readdirSync(path("")).sort(), ["a.txt", "b.txt"]);
 });
 
-t.test("a later host removes the temporary file of a crashed host, and no other file", async (t) => {
+t.test("a later host removes the temporary file of a killed host, and no other file", async (t) => {
   const { path, notes, temporaryFiles } = start(t);
-  const gone = Number(execFileSync("sh", ["-c", "echo $$"], { encoding: "utf8" }));
-  const left = await temporaryFiles.use(path("a.txt"), async (temporary) => temporary);
+  writeFileSync(path("a.txt"), "old\n");
+  const script = replacing(notes, 1);
+  beforeCopying(t, path("../bin"), 'kill -KILL "$PPID"; exit');
+  t.throws(() => runScript(script, [path("a.txt")]), "the host was killed");
+  t.equal(readFileSync(path("a.txt"), "utf8"), "old\n");
+  t.equal(readdirSync(path("")).length, 2, "the killed host has left its temporary file");
+  const [noted = ""] = readdirSync(notes);
   await temporaryFiles.use(path("b.txt"), async (mine) => {
-    for (const draft of [left, mine, path("precious.txt")]) writeFileSync(draft, "half\n");
-    writeFileSync(join(notes, `${gone}.1`), left);
-    writeFileSync(join(notes, `${gone}.2`), path("precious.txt"));
+    for (const draft of [mine, path("precious.txt")]) writeFileSync(draft, "half\n");
+    writeFileSync(join(notes, `${Number.parseInt(noted, 10)}.2`), path("precious.txt"));
     await temporaryFiles.removeLeftovers();
-    t.notOk(existsSync(left));
-    t.ok(existsSync(path("precious.txt")), "not what has another name");
-    t.ok(existsSync(mine), "nor that of a host that lives");
+    t.ok(existsSync(mine), "a running host keeps its temporary file");
   });
+  t.strictSame(readdirSync(path("")).sort(), ["a.txt", "precious.txt"], "files with other names stay");
+});
+
+t.test("metadata are neither copied from nor to a file that was swapped meanwhile", async (t) => {
+  const { path, files } = start(t);
+  writeFileSync(path("../private.txt"), "private\n", { mode: 0o600 });
+  const bin = path("../bin");
+  const swap = `ln -sf '${path("../private.txt")}' "$draft"`;
+  beforeCopying(t, bin, `draft=$(echo '${path("")}'/.*.gemini-bridge); ${swap}`);
+  writeFileSync(path("a.txt"), "old\n");
+  chmodSync(path("a.txt"), 0o666);
+  const before = await readState(path("a.txt"));
+  await t.rejects(files.replace(path("a.txt"), before, { text: "new\n" }), /was not written/);
+  t.equal(statSync(path("../private.txt")).mode & 0o777, 0o600);
+  t.equal(readFileSync(path("../private.txt"), "utf8"), "private\n");
+  t.equal(readFileSync(path("a.txt"), "utf8"), "old\n");
+
+  chmodSync(path("a.txt"), 0o600);
+  writeFileSync(
+    join(bin, "cp"),
+    `#!/bin/sh\nmv '${path("a.txt")}' '${path("../old.txt")}'\necho theirs > '${path("a.txt")}'\nexec /bin/cp "$@"\n`,
+  );
+  await t.rejects(
+    files.replace(path("a.txt"), await readState(path("a.txt")), { text: "new\n" }),
+    /was not written/,
+  );
+  t.equal(readFileSync(path("a.txt"), "utf8"), "theirs\n");
+  t.strictSame(readdirSync(path("")), ["a.txt"]);
 });
