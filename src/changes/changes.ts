@@ -122,7 +122,6 @@ export function createChanges({ bridge, userFiles, boot, log, ...options }: Chan
     history,
     memory: memory.commands,
     stateDirectory,
-    directories,
     reviewed,
     commandEnded: () => staging.commandEnded(),
     enqueue,
@@ -165,12 +164,16 @@ export function createChanges({ bridge, userFiles, boot, log, ...options }: Chan
     return enqueue(run);
   }
 
-  async function openPlaces(): Promise<OpenPlaces | undefined> {
+  let lastPlaces: OpenPlaces = { files: [], directories };
+
+  /** Returns what is open in Neovim. If Neovim does not answer, returns its last answer. */
+  async function openPlaces(): Promise<OpenPlaces> {
     const open = await Promise.race([
       bridge.call("files_open", {}).catch(() => undefined),
       delay(LUA_TIMEOUT_MS, undefined, { ref: false }),
     ]);
-    return open && { files: open.paths, directories: open.directories };
+    if (open) lastPlaces = { files: open.paths, directories: open.directories };
+    return lastPlaces;
   }
 
   async function restored(path: string, now: FileState): Promise<void> {
@@ -213,7 +216,7 @@ export function createChanges({ bridge, userFiles, boot, log, ...options }: Chan
 
   /** If the user has renamed the file, lists the change under the new path. */
   async function followRename(change: FileChange, findMoved: MovedFileSearch): Promise<void> {
-    const name = await findMoved(change, (await openPlaces()) ?? { files: [], directories });
+    const name = await findMoved(change, await openPlaces());
     if (name !== undefined && !files.get(name))
       files.set(follow({ ...change, path: name }, await readState(name)));
   }

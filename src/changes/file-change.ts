@@ -4,8 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { ShownChange } from "../contract/changes.ts";
-import type { EditTexts } from "../contract/hooks.ts";
-import { ABSENT, type FileState, HIDDEN, type Metadata, unknown } from "../system/file-state.ts";
+import { type FileState, HIDDEN, type Metadata } from "../system/file-state.ts";
 import { withoutRename } from "../system/file-version.ts";
 import {
   editedByAgent,
@@ -94,20 +93,6 @@ export function textsOf(before: FileChange, after: FileChange) {
   const [old, now] = [fileStateOf(before), fileStateOf(after)];
   if (old.kind === "unknown" || now.kind === "unknown") return undefined;
   return { before: old.kind === "known" ? old.text : null, after: now.kind === "known" ? now.text : null };
-}
-
-/**
- * Derives the state of a file before an edit from the texts that the CLI reports. Used if the file was not read in
- * time.
- * @param now state after the edit
- * @returns an unknown state if the reported texts do not match the file byte for byte
- */
-export function beforeTold(now: FileState, texts: EditTexts | undefined): FileState {
-  const bytesOf = (plain: string) => Buffer.from(plain).toString("latin1");
-  if (!texts || now.kind !== "known" || bytesOf(texts.after) !== now.text) return unknown(NOT_KNOWN);
-  if (/[\r\uFFFD]/.test(`${texts.before}${now.text}`)) return unknown(NOT_KNOWN);
-  if (texts.before === null) return ABSENT;
-  return { kind: "known", text: bytesOf(texts.before), metadata: now.metadata, version: "told" };
 }
 
 /**

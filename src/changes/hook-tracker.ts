@@ -12,8 +12,9 @@ import type { ChangedFiles } from "./changed-files.ts";
 import type { CommandMemory, RestoredCommand } from "./command-memory.ts";
 import { LATE } from "./command-snapshot.ts";
 import { type CommandResult, createCommands, type EarlierWrite, type OpenPlaces } from "./commands.ts";
-import { beforeTold, type FileChange, fileStateOf, follow, textsOf } from "./file-change.ts";
+import { type FileChange, fileStateOf, follow, textsOf } from "./file-change.ts";
 import type { History } from "./history.ts";
+import { beforeTold } from "./told-texts.ts";
 import { type Agents, createAgents } from "./working-agents.ts";
 
 const NOT_SEEN = "the bridge was not running when a command began";
@@ -63,10 +64,8 @@ export interface TrackerOptions {
   memory: CommandMemory;
   /** Directory of the plugin's own files. These files are not tracked. */
   stateDirectory: string;
-  /** Directories that were open in Neovim when the host process started. */
-  directories: readonly string[];
-  /** Returns the files and directories that are open in Neovim; undefined if Neovim does not answer. */
-  openPlaces(): Promise<OpenPlaces | undefined>;
+  /** Returns the files and directories that are open in Neovim. */
+  openPlaces(): Promise<OpenPlaces>;
   /** Paths of the reviews that were open when the earlier host process ended, as the CLIs spell them. */
   reviewed: readonly string[];
   /** Called when a command has ended and its changes are known. */
@@ -94,10 +93,7 @@ interface SeenBefore extends Seen {
 export function createTracker(options: TrackerOptions): Tracker {
   const { files, turns, history, openPlaces, enqueue } = options;
   const commands = createCommands(options.stateDirectory, options.memory);
-  const agents = createAgents({
-    gone: () => void resolveGone(),
-    changed: files.follow,
-  });
+  const agents = createAgents({ gone: () => void resolveGone(), changed: files.follow });
   const agreements = createAgreements();
   /**
    * Real path of each file that is being edited, by agent and path. The path is resolved only once, because a symbolic
@@ -117,7 +113,6 @@ export function createTracker(options: TrackerOptions): Tracker {
    * the file's change record then. If the agent does not edit the file, the change is attributed to the command.
    */
   const unclear = new Map<string, { agent: Agent; after: FileState; since: string | undefined }>();
-  let lastPlaces: OpenPlaces = { files: [], directories: options.directories };
 
   function keyOf(agent: Agent, name: string): string {
     return `${agent.session} ${name}`;
@@ -173,15 +168,22 @@ export function createTracker(options: TrackerOptions): Tracker {
     else if (!known) files.set(files.begin(path, now, turns.authorOf(agent)));
   }
 
-  function editEnds(agent: Agent, { path, now }: Seen, failed: boolean, texts?: EditTexts): void {
+  /** Returns the change record of a file before an edit. @param known the record that exists */
+  async function recordBefore(agent: Agent, seen: Seen, known?: FileChange, texts?: EditTexts) {
+    if (known && (known.reason !== LATE || known.touched)) return known;
+    const author = turns.authorOf(agent);
+    const told = await beforeTold(seen, texts, author.turn, openPlaces);
+    return known && told.kind === "unknown" ? known : files.begin(seen.path, told, author);
+  }
+
+  async function editEnds(agent: Agent, seen: Seen, failed: boolean, texts?: EditTexts): Promise<void> {
+    const { path, now } = seen;
     takeUnclear(path, failed ? undefined : now);
     const known = files.get(path);
     const isReviewed = agreements.take(path, now);
     // No hook reported the start of this edit, for example because the host process was not running.
     if (!known && (failed || isReviewed)) return;
-    const told = beforeTold(now, texts);
-    const isMissed = !known || (known.reason === LATE && !known.touched && told.kind !== "unknown");
-    const before = isMissed ? files.begin(path, told, turns.authorOf(agent)) : known;
+    const before = await recordBefore(agent, seen, known, texts);
     if (isReviewed) {
       const after = follow(before, now);
       history.agreed(path, textsOf(before, after));
@@ -222,9 +224,9 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   async function commandStarts(agent: Agent, command: string, begun: Begun): Promise<Map<string, FileState>> {
-    lastPlaces = (await openPlaces()) ?? lastPlaces;
-    const known = [...lastPlaces.files, ...files.known().map(({ path }) => path)];
-    const snapshot = await commands.start(agent, command, { ...lastPlaces, files: known }, begun);
+    const places = await openPlaces();
+    const known = [...places.files, ...files.known().map(({ path }) => path)];
+    const snapshot = await commands.start(agent, command, { ...places, files: known }, begun);
     return snapshot.files;
   }
 

@@ -1,8 +1,10 @@
 /** Tests edits whose start was not reported by a hook, for example because no host was running. */
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, statSync } from "node:fs";
 import t, { type Test } from "tap";
 import { hashOfPlain } from "../../src/system/disk-text.ts";
+import { CLOCK_TICK_MS } from "../../src/system/file-state.ts";
 import { ChangesHost } from "../support/changes.ts";
+import { waitFor } from "../support/wait.ts";
 
 function start(t: Test) {
   const host = new ChangesHost(t);
@@ -50,6 +52,33 @@ t.test("if the CLI's text does not match, the file is only listed", async (t) =>
     t.equal(host.change(name), undefined);
   }
 });
+
+t.test(
+  "a told text is not believed for a file outside, or for a file that the turn has not changed",
+  async (t) => {
+    const { host, ended } = start(t);
+    host.directories = [host.path("work")];
+    mkdirSync(host.path("work"));
+    const bytes = "alias ls='ls -F'\n";
+    host.write("work/untouched.sh", bytes);
+    const { ctimeMs } = statSync(host.path("work/untouched.sh"));
+    await waitFor(() => Date.now() > ctimeMs + CLOCK_TICK_MS + 1, "a time after the file's time");
+    await host.tell({ kind: "turn_started", prompt: "go" });
+    host.write(".bashrc", bytes);
+    for (const name of [".bashrc", "work/untouched.sh"])
+      for (const before of [`${bytes}evil\n`, null]) {
+        await ended(name, { before, after: bytes });
+        t.match(
+          host.change(name),
+          { status: "modified", hunks: [], fixed: /earlier bytes are unknown/ },
+          name,
+        );
+        await host.undo(name);
+        t.equal(String(host.read(name)), bytes, name);
+        await host.keep(name);
+      }
+  },
+);
 
 t.test("a failed or reviewed edit without a reported start is not listed", async (t) => {
   const { host, ended } = start(t);
