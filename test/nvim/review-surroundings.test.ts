@@ -298,3 +298,27 @@ t.test("virtual lines and code lenses of the file are hidden during its review",
   await reviewer.outcome();
   await nvim.waitFor(`vim.deep_equal(${shown}, { true, true })`, "the lines to come back");
 });
+
+t.test(
+  "a proposal resolves no paths of other buffers, but finds the buffer of a link to its file",
+  async (t) => {
+    await nvim.lua(`
+    for number = 1, 50 do vim.fn.bufload(vim.fn.bufadd(('far/%d.txt'):format(number))) end
+    vim.uv.fs_symlink(vim.fn.fnamemodify('a.txt', ':p'), vim.fn.fnamemodify('link', ':p'))
+    vim.cmd.edit('link')
+    local real = vim.uv.fs_realpath
+    _G.resolved, _G.restore = {}, function() vim.uv.fs_realpath = real end
+    vim.uv.fs_realpath = function(path) table.insert(_G.resolved, path) return real(path) end`);
+    t.teardown(() => nvim.lua("_G.restore() vim.uv.fs_unlink('link')"));
+    const link = await nvim.lua("return vim.api.nvim_get_current_win()");
+    await propose(t);
+    await nvim.waitFor(`${WINBAR}:find('1 hunk', 1, true)`, "the hunks");
+    t.same(
+      await nvim.lua(
+        "return vim.tbl_filter(function(path) return path:find('/far/') ~= nil end, _G.resolved)",
+      ),
+      [],
+    );
+    t.ok(await nvim.lua("return vim.wo[...].diff", link), "the buffer of the link is compared");
+  },
+);

@@ -48,25 +48,35 @@ function M.is_utf8(path)
   return UTF8:match(path) ~= nil
 end
 
+---@param buf integer
+---@return boolean
+local function is_file(buf)
+  return vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""
+end
+
 --- Returns the loaded buffer of a file. Also finds a buffer whose name reaches the file through a symbolic link.
 ---@param path string Absolute.
 ---@return integer? buf
 function M.buffer(path)
-  local function find(is_same)
-    return vim.iter(vim.api.nvim_list_bufs()):find(function(buf)
-      return vim.api.nvim_buf_is_loaded(buf)
-        and is_same(vim.api.nvim_buf_get_name(buf))
-        and vim.bo[buf].buftype == ""
-    end)
+  local base, candidates = vim.fs.basename(path), {} ---@type string, table<integer, string>
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    local name = vim.api.nvim_buf_get_name(buf)
+    if name == path and is_file(buf) then
+      return buf
+    elseif vim.endswith(name, base) and vim.fs.basename(name) == base and is_file(buf) then
+      candidates[buf] = name
+    end
   end
-  local real ---@type string?
-  return find(function(name)
-    return name == path
-  end) or find(function(name)
-    -- Resolves names only if no buffer has exactly this name, because resolving reads the disk.
-    real = real or M.real(path)
-    return name:sub(1, 1) == "/" and M.real(name) == real
-  end)
+  -- Resolves only names that end like the path, because resolving reads the disk, which may be slow.
+  local real = next(candidates) and M.real(path)
+  for buf, name in pairs(candidates) do
+    if M.real(name) == real then
+      return buf
+    end
+  end
+  -- Neovim itself finds a link with another name by the file's inode, and reads the disk only for `path`.
+  local linked = vim.fn.bufexists(path) == 1 and vim.fn.bufadd(path) or 0
+  return linked > 0 and is_file(linked) and linked or nil
 end
 
 --- Returns a string that changes with each write to a file.
