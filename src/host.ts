@@ -15,8 +15,13 @@ const RETURN_DELAY_MS = 1_000;
 export interface Companion {
   /** Attaches to Neovim, opens the port, publishes the discovery files and reports the result to Lua. Never rejects. */
   start(): Promise<void>;
-  /** Stops the bridge, or cancels its start: undoes all completed steps, and reports to Lua. Idempotent. */
-  stop(): Promise<void>;
+  /**
+   * Stops the bridge, or cancels its start: undoes all completed steps, and reports to Lua. Idempotent.
+   * @param keepsReviews whether another host continues the open reviews. Default: the reviews end
+   */
+  stop(keepsReviews?: boolean): Promise<void>;
+  /** Rejects the open reviews of CLIs that would hang without the editor. Call before `abandon` when Neovim ends. */
+  rejectReviews(): void;
   /**
    * Removes the bridge's files, and stores the changes and the history. Works synchronously, so that signal handlers
    * can call it.
@@ -111,8 +116,9 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     for (const dispose of disposals.splice(0).reverse()) await dispose();
   }
 
-  async function stop(error?: unknown): Promise<void> {
+  async function stop(keepsReviews = false, error?: unknown): Promise<void> {
     stopping.abort();
+    services?.endReviews(!keepsReviews);
     if (memory.sessions.length + memory.editorSessions.length > 0)
       bridge.tell("remember", { ...memory, stoppedAt: Date.now() });
     await undo();
@@ -121,7 +127,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     await bridge.call("status", { state: "stopped", workspace: [], clients: [], ...reason }).catch(() => {});
   }
 
-  bridge.handle({ stop: () => stop().then(stopped) });
+  bridge.handle({ stop: ({ keepsReviews }) => stop(keepsReviews).then(stopped) });
   return {
     async start() {
       try {
@@ -129,11 +135,15 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
       } catch (error) {
         if (signal.aborted) return undo();
         log.error("the start failed:", error);
-        await stop(error);
+        await stop(false, error);
         stopped();
       }
     },
     stop,
+    rejectReviews() {
+      stopping.abort();
+      services?.endReviews(true);
+    },
     abandon() {
       stopping.abort();
       for (const dispose of disposals.reverse()) dispose();

@@ -12,7 +12,11 @@ import { saveMemory } from "./system/v8-flags.ts";
 /** Serves one Neovim. Each start creates a new companion. */
 function createHost(nvim: Editor, stopped: () => void) {
   let companion: Companion | undefined;
-  exitWithEditor(nvim, () => companion?.abandon());
+  exitWithEditor(
+    nvim,
+    () => companion?.rejectReviews(),
+    () => companion?.abandon(),
+  );
   return {
     start(number?: number) {
       companion = createCompanion({ version: packageJson.version, nvim, number, stopped });

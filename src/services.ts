@@ -40,6 +40,11 @@ export interface Services {
   opened(directories: readonly string[]): void;
   /** Stores the changes and the history synchronously, because the process is about to end. */
   storeNow(): void;
+  /**
+   * Leaves the open reviews to Neovim. Must be called before the sessions end. Idempotent.
+   * @param rejects whether to reject the open reviews of CLIs that would hang without the editor
+   */
+  endReviews(rejects: boolean): void;
   /** Closes all features. Idempotent. */
   close(): Promise<void>;
 }
@@ -141,6 +146,8 @@ export function createServices(options: ServicesOptions): Services {
     names: clientStatus,
     lastId: boot.lastDiffId,
     earlier: memory.diffs,
+    hangsWithoutEditor: (id) =>
+      profileOf(clients.get(id)?.info.credential ?? "")?.hangsWithoutEditor === true,
     decided: activity.decided,
     remember(diffs) {
       remember({ diffs });
@@ -275,11 +282,12 @@ export function createServices(options: ServicesOptions): Services {
       void changes.opened(directories);
     },
     storeNow: changes.storeNow,
+    endReviews: reviews.close,
     close() {
       editor.close();
       hooksOff.close();
       prompts.close();
-      reviews.close();
+      reviews.close(false);
       idleMemory.close();
       return changes.close();
     },

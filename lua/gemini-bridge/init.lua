@@ -67,13 +67,13 @@ function M.start()
   load_calls()
 end
 
---- Stops the bridge. Reviews end without a decision.
+--- Stops the bridge. Ends the open reviews.
 function M.stop()
   is_used = true
   require("gemini-bridge.host.lifecycle").stop()
 end
 
---- Stops the bridge, and starts it again after the old host has ended.
+--- Stops the bridge, and starts it again after the old host has ended. Reviews stay open.
 function M.restart()
   is_used = true
   require("gemini-bridge.host.lifecycle").restart()

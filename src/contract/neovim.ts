@@ -22,8 +22,8 @@ export type { ClientInfo, Editors, Shared, Status } from "./status.ts";
 
 /** The events from Lua to Node. */
 export const events = {
-  /** The user stops the bridge, or Neovim exits. */
-  stop: z.unknown(),
+  /** The user stops the bridge. `keepsReviews`: whether another host follows and continues the open reviews. */
+  stop: z.object({ keepsReviews: z.boolean() }),
   workspace: Workspace,
   /**
    * The user has asked to start the bridge while the bridge was already running. Perhaps CLIs cannot find the bridge.

@@ -1,4 +1,4 @@
-/** Removes the host's files and ends the host when Neovim ends, even if Neovim was killed. */
+/** Rejects reviews, removes the host's files and ends the host when Neovim ends, even if Neovim was killed. */
 import type { Log } from "../base/log.ts";
 import { disk } from "../system/disk.ts";
 import type { Editor } from "./bridge.ts";
@@ -6,12 +6,17 @@ import type { Editor } from "./bridge.ts";
 /**
  * Ends the process when Neovim ends. A normal exit of Neovim sends a signal. If Neovim was killed, only the channel
  * closes.
+ * @param rejectReviews rejects the reviews of CLIs that would hang, synchronously
  * @param abandon removes the host's files synchronously; must be idempotent
  */
-export function exitWithEditor(nvim: Editor, abandon: () => void): void {
+export function exitWithEditor(nvim: Editor, rejectReviews: () => void, abandon: () => void): void {
   const leave = () => {
-    abandon();
-    exitNow();
+    try {
+      rejectReviews();
+    } finally {
+      abandon();
+      exitNow();
+    }
   };
   nvim.on("disconnect", leave);
   for (const signal of ["SIGTERM", "SIGHUP", "SIGINT"] as const) process.on(signal, leave);

@@ -86,6 +86,11 @@ const Profile = z.object({
   /** Whether the CLI drops the user's edits of a proposal if the user answers "yes" in the CLI's terminal. */
   dropsEdits: z.boolean().default(false),
   /**
+   * Whether the CLI's question about a proposal answers no key after the editor has gone. The editor must then reject
+   * the proposal before it ends.
+   */
+  hangsWithoutEditor: z.boolean().default(false),
+  /**
    * Set if the CLI considers the process above its shell its editor. If this process has no discovery file, the CLI
    * uses the port in its environment. The environment must then also contain these variables with these values.
    */

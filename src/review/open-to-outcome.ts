@@ -3,17 +3,14 @@ import { randomUUID } from "node:crypto";
 import { basename } from "node:path";
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import type { Log } from "../base/log.ts";
 import { Refusal } from "../base/refusal.ts";
-import type { ClientReviews, ReviewHistory, ReviewOutcome } from "../base/reviews.ts";
+import type { ReviewOutcome } from "../base/reviews.ts";
 import type { OpenDiffRequest } from "../contract/companion.ts";
 import type { EventPayload } from "../contract/neovim.ts";
-import type { Client, ClientList } from "../http/client.ts";
-import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
 import { hashOfPlain, readDiskText } from "../system/disk-text.ts";
-import type { UserFiles } from "../system/user-files.ts";
 import { checkFile } from "./diff-tools.ts";
 import { areDropped } from "./dropped-edits.ts";
+import type { Names, Reviews, ReviewsOptions } from "./interfaces.ts";
 import { FINAL_STATES, outcomeOf, type Review, type ReviewInfo, type ReviewState } from "./records.ts";
 import { createStaleness } from "./staleness.ts";
 import { writeAcceptedText } from "./write-accepted-text.ts";
@@ -24,74 +21,11 @@ const OWN_SESSION = "";
 /** Timeout for reading the file before `openDiff` is answered. */
 const READ_TIMEOUT_MS = 1_000;
 
-export interface Reviews {
-  /** Returns the review functions for a client's session. */
-  tools(client: Pick<Client, "id" | "info">): ClientReviews;
-  /**
-   * Opens a review that does not come from a CLI's `openDiff`. The host process writes the accepted text.
-   * @param signal aborted to close the review; ignored after another text has replaced this one
-   * @returns the outcome, when the user has decided
-   * @throws {Refusal} if the review cannot be shown
-   */
-  propose(cli: string, filePath: string, newContent: string, signal: AbortSignal): Promise<ReviewOutcome>;
-  /** Returns whether a review waits for the user. @param sessionId default: reviews of all sessions */
-  isPending(sessionId?: string): boolean;
-  /** Closes the reviews of an ended session. */
-  abandon(client: Pick<Client, "id">): void;
-  /**
-   * Continues the reviews of the previous host process. Must be called after Lua has sent the user's decisions on these
-   * reviews.
-   */
-  resume(): void;
-  /** Stops watching files. Idempotent. */
-  close(): void;
-  readonly handlers: Pick<EventHandlers, "diff_accepted" | "diff_rejected" | "original_changed">;
-}
-
-/** Names for messages: the name of a client, and the name of its CLI. */
-interface Names {
-  client: string;
-  label: string;
-}
-
 /**
  * A review that Neovim shows. The promise of the outcome is wrapped in an object, because an async function that
  * returned the promise itself would wait for the outcome.
  */
 type Shown = { review: Review; outcome: Promise<ReviewOutcome> };
-
-interface ReviewsOptions {
-  bridge: Bridge;
-  log: Log;
-  clients: Pick<ClientList, "get">;
-  names: {
-    nameOf(session: Pick<Client, "id" | "info">): Names;
-    /** Returns the name of a CLI for messages. @param cli name of the CLI's profile */
-    labelOf(cli: string): string;
-  };
-  /** Highest review id that Neovim knows. */
-  lastId: number;
-  /**
-   * Reviews that the previous host process has stored. All of them start as `open`, because Neovim sends the user's
-   * decisions again.
-   */
-  earlier: readonly ReviewInfo[];
-  /** Called when the user has decided on a review of a session. */
-  decided: (sessionId: string, filePath: string, isAccepted: boolean) => void;
-  /**
-   * Stores the open reviews, so that they survive a restart of the host process. Called when these reviews have
-   * changed.
-   */
-  remember: (reviews: ReviewInfo[]) => void;
-  /**
-   * Called when the user has accepted a proposed text in Neovim, or has answered in the CLI's terminal. This call comes
-   * before the CLI can react.
-   * @param hashes hashes of all texts that the CLI may write now
-   */
-  agreed: (filePath: string, hashes: readonly string[]) => void;
-  history: ReviewHistory;
-  userFiles: UserFiles;
-}
 
 export function createReviews(options: ReviewsOptions): Reviews {
   const { bridge, log, clients } = options;
@@ -146,6 +80,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
       log.info(`review ${id} was decided, but had ended already`);
       return settle(id, true, "");
     }
+    if (closing.signal.aborted) return; // Lua sends the decision to the next host, or reports it as lost
     move(review, "decided");
     const content = event && (await acceptedText(review, event));
     const { name, request, filePath, sessionId } = review;
@@ -165,6 +100,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
       options.agreed(filePath, [hashOfPlain(content), hashOfPlain(content.replace(/\n$/, ""))]);
     const problem = await writing;
     const delivered = isOwn ? problem === undefined : ((await delivery) ?? false);
+    if (!delivered && closing.signal.aborted) return;
     move(review, delivered ? "delivered" : "lost");
     review.tell?.(outcomeOf(review, content, delivered));
     log.info(`the decision on review ${id} was ${review.state}`);
@@ -220,12 +156,20 @@ export function createReviews(options: ReviewsOptions): Reviews {
 
   /** Closes a review that the CLI no longer needs. Does nothing if the user has already decided in Neovim. */
   async function abandon(review: Review, reason: "answered" | "cancelled" | "disconnected"): Promise<void> {
-    if (review.state !== "open") return;
+    if (review.state !== "open" || closing.signal.aborted) return;
     try {
       await close(review, reason);
     } catch (error) {
       log.info(`review ${review.id} was not closed:`, error);
     }
+  }
+
+  /** Rejects a proposal although the user has not decided, because its CLI would wait for ever. */
+  function reject(review: Review): void {
+    const { id, name, request, filePath, sessionId } = review;
+    void clients.get(sessionId)?.sendDecision({ name, request, filePath, content: undefined });
+    options.history.decided(id, undefined);
+    move(review, "closed");
   }
 
   /**
@@ -360,10 +304,15 @@ export function createReviews(options: ReviewsOptions): Reviews {
         else void abandon(review, "disconnected");
       }
     },
-    close() {
+    close(rejects) {
+      if (closing.signal.aborted) return;
       closing.abort();
       staleness.close();
-      for (const review of all()) review.tell?.("closed");
+      for (const review of all()) {
+        review.tell?.("closed");
+        if (rejects && review.state === "open" && options.hangsWithoutEditor(review.sessionId))
+          reject(review);
+      }
     },
     handlers: {
       diff_accepted: (event) => decide(event.id, event),

@@ -122,7 +122,7 @@ t.test("Gemini CLI in a terminal receives the context, and its proposals are sho
 
   await t.test("a rejected proposal does not change the file", async (t) => {
     const before = onDisk();
-    model.say(...writesFile(path, "nonsense\n", "This is never said."));
+    model.say(...writesFile(path, "nonsense\n", "").slice(0, 1)); // the rejection ends the turn
     await cli.type("Please spoil it.");
     await enterProposal(t);
     await nvim.input(":GeminiReject<CR>");
@@ -135,9 +135,15 @@ t.test("Gemini CLI in a terminal receives the context, and its proposals are sho
     t.same(observer.errors, []);
   });
 
-  await t.test("stopping the bridge disconnects Gemini CLI", async (t) => {
-    await nvim.input("<C-\\><C-n>:GeminiStop<CR>");
+  await t.test("stopping the bridge cancels an open proposal, and disconnects Gemini CLI", async (t) => {
+    const before = onDisk();
+    model.say(...writesFile(path, "stopped\n", "").slice(0, 1));
+    await cli.type("Please change it once more.");
+    await enterProposal(t);
+    await nvim.input(":GeminiStop<CR>");
     await nvim.bridgeIs("stopped");
+    await cli.waitForScreen(/once more[\s\S]*Request cancelled[\s\S]*Type your message/);
+    t.equal(onDisk(), before);
     t.notOk(existsSync(discovery.path), "the discovery file is gone");
     await t.resolves(
       nvim.waitFor(

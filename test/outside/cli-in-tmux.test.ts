@@ -120,11 +120,26 @@ async function start(t: Test, hasVariables: boolean) {
     t.equal(read(name), "one\n");
     await nvim.command("GeminiGate off");
   }
-  return { nvim, bridge, cli, isTracked, isGated };
+
+  /** Ends Neovim while a review is open, and checks that the question of the CLI ends and that the CLI goes on. */
+  async function goesOnAfter(end: () => void): Promise<void> {
+    await nvim.command("GeminiGate on");
+    await cli.write("b.txt", "last");
+    await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review", 30_000);
+    await cli.shows(/Apply this change\?/);
+    end();
+    await nvim.exited;
+    await cli.shows(/Write last[\s\S]*Request cancelled[\s\S]*Type your message/);
+    model.say([{ text: "I go on." }]);
+    await cli.type("Are you there");
+    await cli.shows(/I go on\./);
+    t.equal(read("b.txt"), "one\n");
+  }
+  return { nvim, bridge, cli, isTracked, isGated, goesOnAfter };
 }
 
 t.test("edits of a CLI in tmux are tracked, undone and gated, even after :GeminiRestart", async (t) => {
-  const { nvim, bridge, cli, isTracked, isGated } = await start(t, false);
+  const { nvim, bridge, cli, isTracked, isGated, goesOnAfter } = await start(t, false);
   await isTracked("a.txt", "first");
   await isGated("b.txt", "second");
 
@@ -135,12 +150,13 @@ t.test("edits of a CLI in tmux are tracked, undone and gated, even after :Gemini
   if (interrupted) await cli.enable(); // on a busy machine, the CLI has noticed the restart
   await nvim.waitFor("not require('gemini-bridge').status().clients[1].interrupted", "the CLI", 20_000);
   await isGated("b.txt", "fourth");
+  await goesOnAfter(() => nvim.nvim.notify("nvim_command", ["qall"]));
 });
 
 t.test(
   "edits of a CLI in tmux are tracked and undone after a change of the port, and gated after reconnecting",
   async (t) => {
-    const { nvim, bridge, cli, isTracked, isGated } = await start(t, true);
+    const { nvim, bridge, cli, isTracked, isGated, goesOnAfter } = await start(t, true);
     const { port } = bridge.file();
     const stopped = performance.now();
     await nvim.stopBridge();
@@ -160,6 +176,7 @@ t.test(
     await cli.enable();
     await nvim.waitFor("(require('gemini-bridge').status().clients[1] or {}).hooks", "the CLI", 20_000);
     await isGated("b.txt", "second");
+    await goesOnAfter(() => nvim.kill());
   },
 );
 

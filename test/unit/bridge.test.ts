@@ -20,7 +20,7 @@ t.test("events are handled in order, after the events of an earlier host", async
   bridge.handle({ stop: () => void seen.push("stop") });
   bridge.dispatch("diff_accepted", { id: 2, content: "b" });
   bridge.dispatch("diff_rejected", { id: 3 });
-  bridge.dispatch("stop", {});
+  bridge.dispatch("stop", { keepsReviews: false });
   t.same(seen, [], "nothing can be read before the contract is loaded");
   await waitFor(() => seen.length > 0, "the contract");
   t.same(seen, ["stop"], "a stop waits for nothing else");

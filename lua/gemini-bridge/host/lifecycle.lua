@@ -21,6 +21,7 @@ local STOP_TIMEOUT_MS = 1500
 ---@field is_shared? boolean True if the standard Node host was asked to start the bridge.
 ---@field unwatch? fun() Stops polling the shared host. No event fires when the shared host ends.
 ---@field stopping boolean True if a stop was requested.
+---@field keeps_reviews? boolean True if the next host continues the open reviews.
 ---@field started_at number Time of the start (milliseconds).
 
 ---@type gemini_bridge.Host?
@@ -84,10 +85,13 @@ end
 
 --- Cleans up after the bridge has stopped, if there is no automatic restart.
 ---@param problem? string
-local function stopped(problem)
-  require("gemini-bridge.review.requests").close_all("stopped")
-  require("gemini-bridge.review.decision").abandon()
-  require("gemini-bridge.bridge.memory").forget_reviews()
+---@param keeps_reviews? boolean True if the next host continues the open reviews.
+local function stopped(problem, keeps_reviews)
+  if not keeps_reviews then
+    require("gemini-bridge.review.requests").close_all("stopped")
+    require("gemini-bridge.review.decision").abandon()
+    require("gemini-bridge.bridge.memory").forget_reviews()
+  end
   tell_listeners()
   require("gemini-bridge.context.workspace").unwatch()
   require("gemini-bridge.disk.checktime").stop()
@@ -163,7 +167,7 @@ local function on_end(ended, reason)
   if not ended.stopping then
     return recover(last, ended, reason)
   end
-  stopped(last.error)
+  stopped(last.error, start_again and ended.keeps_reviews)
   if start_again then
     start_again = false
     M.start()
@@ -209,7 +213,8 @@ function M.start()
 end
 
 --- Stops the bridge, or cancels a start. Returns immediately.
-function M.stop()
+---@param keeps_reviews? boolean True if the bridge starts again at once, and the next host continues the open reviews.
+function M.stop(keeps_reviews)
   start_again = false
   if not host then
     if status.get().state ~= "stopped" then
@@ -220,11 +225,15 @@ function M.stop()
   if host.stopping then
     return
   end
-  host.stopping = true
+  host.stopping, host.keeps_reviews = true, keeps_reviews
   status.set(vim.tbl_extend("force", status.get(), { state = "stopping" }))
+  if not keeps_reviews then
+    -- Saves the user's edits before the host ends the reviews of its CLIs.
+    require("gemini-bridge.review.requests").close_all("stopped")
+  end
   local this = host
   if channel.is_open() then
-    channel.notify("stop", vim.empty_dict())
+    channel.notify("stop", { keepsReviews = keeps_reviews or false })
   elseif this.job then
     vim.fn.jobstop(this.job)
   end
@@ -237,9 +246,9 @@ function M.stop()
   end, STOP_TIMEOUT_MS)
 end
 
---- Stops the bridge, and starts it again after the old host has ended.
+--- Stops the bridge, and starts it again after the old host has ended. Keeps the reviews open.
 function M.restart()
-  M.stop()
+  M.stop(true)
   M.start()
 end
 
