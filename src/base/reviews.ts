@@ -21,7 +21,8 @@ export interface ClientReviews {
   ): Promise<void>;
   /**
    * Closes a review because the user has accepted the proposed text in the CLI's terminal.
-   * @returns the proposed text, including the user's edits
+   * @returns the proposed text, including the user's edits; without these edits if Neovim does not answer within two
+   * seconds. The edits are then kept
    * @throws {Refusal} if no such review is open
    */
   closeDiff(name: string): Promise<string>;

@@ -21,6 +21,13 @@ const OWN_SESSION = "";
 /** Timeout for reading the file before `openDiff` is answered. */
 const READ_TIMEOUT_MS = 1_000;
 
+/** Time for Neovim to close a review. Neovim answers no call while it waits for a key, for example at a prompt. */
+const CLOSE_TIMEOUT_MS = 2_000;
+
+/** Waits for Neovim to close a review. @returns undefined if Neovim needs too long */
+const soon = <T>(closed: Promise<T>): Promise<T | undefined> =>
+  Promise.race([closed, delay(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
+
 /**
  * A review that Neovim shows. The promise of the outcome is wrapped in an object, because an async function that
  * returned the promise itself would wait for the outcome.
@@ -39,7 +46,9 @@ export function createReviews(options: ReviewsOptions): Reviews {
     bridge,
     log,
     noted: () => remember(),
-    written: async (review) => void recover(review, await close(review, "written")),
+    async written(review) {
+      if (review.state === "open") void recover(review, await close(review, "written"));
+    },
   });
 
   const all = () => [...reviews.values()];
@@ -261,21 +270,25 @@ export function createReviews(options: ReviewsOptions): Reviews {
       async closeDiff(name) {
         const review = find(client.id, name);
         if (!review) throw new Refusal(`no diff is open for ${name}`);
-        const { filePath } = review;
-        const content = await close(review, "cli");
+        const { filePath, text } = review;
+        const closed = close(review, "cli");
+        closed
+          .then((content) => recover(review, content))
+          .catch((error: unknown) => log.info(`review ${review.id} was not closed:`, error));
+        const content = (await soon(closed)) ?? text?.content;
+        if (content === undefined) throw new Refusal("Neovim does not answer");
         // The CLI may write the edited text, the original proposal without the edits, or nothing.
         const proposed = review.baseline ? [review.baseline.proposed] : [];
         options.agreed(filePath, [hashOfPlain(content), ...proposed]);
-        void recover(review, content);
         return content;
       },
       async dismiss(name, reason) {
         const review = find(client.id, name);
-        if (review) await (reason === "answered" ? answered(review) : abandon(review, reason));
+        if (review) await soon(reason === "answered" ? answered(review) : abandon(review, reason));
       },
       async dismissAll() {
         const open = openOf(client.id);
-        await Promise.all(open.map(answered));
+        await soon(Promise.all(open.map(answered)));
         return open.length;
       },
     }),

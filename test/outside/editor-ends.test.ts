@@ -1,4 +1,4 @@
-/** Tests what CLIs with open reviews receive when the bridge or Neovim ends. */
+/** Tests what CLIs with open reviews receive when Neovim does not answer, and when the bridge or Neovim ends. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -20,7 +20,7 @@ function keptTexts({ dirs }: Nvim): string {
   return names.map((name) => readFileSync(join(directory, name), "utf8")).join("\n");
 }
 
-t.test("a CLI gets rejections when the bridge ends, but not when it restarts", async (t) => {
+t.test("a CLI gets answers while Neovim does not answer, and rejections when the bridge ends", async (t) => {
   const { bridge, nvim } = await startBridge(t, { files: FILES });
   const path = nvim.path("a.txt");
   /** Connects a client with the token of a CLI. */
@@ -29,6 +29,20 @@ t.test("a CLI gets rejections when the bridge ends, but not when it restarts", a
     return connectClient(t, { port: bridge.file().port, token });
   }
   let [gemini, qwen] = [await connect("gemini"), await connect("qwen")];
+
+  await t.test("closeDiff is answered while Neovim is blocked, and the user's edits come back", async (t) => {
+    await gemini.openDiff(path, "two\n");
+    await edit(nvim);
+    process.kill(nvim.pid, "SIGSTOP");
+    t.equal(await gemini.closeDiff(path), "two\n");
+    writeFileSync(path, "two\n");
+    process.kill(nvim.pid, "SIGCONT");
+    await nvim.says("Gemini CLI wrote a.txt without your edits. Your edits are open as a new review.");
+    await reviews(nvim, 1);
+    await nvim.command("GeminiAccept");
+    await nvim.waitFor(() => readFileSync(path, "utf8") === "two\nmine\n", "the edits to be written");
+    await reviews(nvim, 0);
+  });
 
   await t.test(":GeminiRestart keeps reviews open, and the decisions reach their CLIs", async (t) => {
     await gemini.openDiff(path, "three\n");
