@@ -5,11 +5,12 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { build } from "esbuild";
 
-/** Maximum number of tests with Neovim, so that a run takes less than a minute. Further tests are only listed. */
+/** Maximum numbers of tests, so that a run takes less than a minute. Further tests are only listed. */
+const MAX_TESTS = 10;
 const MAX_NEOVIM_TESTS = 5;
 
 /**
- * Maps folders of lua/gemini-bridge to the first words in the names of their tests. For a folder that is not listed,
+ * Maps folders of src and lua/gemini-bridge to the first words in the names of their tests. For a folder that is not listed,
  * the names of the tests begin with the name of the folder.
  */
 const TEST_NAMES = {
@@ -30,7 +31,7 @@ const testsIn = (folder) =>
     .filter((name) => name.endsWith(".test.ts"))
     .map((name) => join("test", folder, name));
 
-/** Finds the tests without Neovim that import one of the files, directly or indirectly. */
+/** Finds the tests without Neovim that import one of the files. Those that import the fewest other files come first. */
 async function importers(files) {
   const entryPoints = ["unit", "http", "scripts"].flatMap(testsIn);
   const options = { bundle: true, write: false, metafile: true, packages: "external", platform: "node" };
@@ -41,38 +42,42 @@ async function importers(files) {
     outdir: "unwritten",
     logLevel: "error",
   });
-  return Object.values(metafile.outputs).flatMap(({ entryPoint, inputs }) =>
-    entryPoint !== undefined && files.some((file) => Object.hasOwn(inputs, file)) ? [entryPoint] : [],
-  );
+  const size = ({ inputs }) => Object.keys(inputs).length;
+  return Object.values(metafile.outputs)
+    .filter(({ entryPoint, inputs }) => entryPoint && files.some((file) => Object.hasOwn(inputs, file)))
+    .sort((one, other) => size(one) - size(other))
+    .map(({ entryPoint }) => entryPoint);
 }
 
 /**
- * Finds the tests that start Neovim and that belong to a Lua file: first those that mention its module or have a similar name, then all
- * tests for its folder.
+ * Finds the tests that start Neovim and that belong to a file of src or lua: first those that mention its Lua module or
+ * have a similar name, then all tests for its folder.
  */
-function testsOfLua(file) {
-  const [, folder = "", path = ""] = /^lua\/gemini-bridge\/(\w+)\/(.*)\.lua$/.exec(file) ?? [];
-  const module = `gemini-bridge.${folder}.${path.replaceAll("/", ".")}`;
+function testsWithNeovim(file) {
+  const path = file.replace(/^(lua\/gemini-bridge|src)\//, "").replace(/\.\w+$/, "");
+  const [folder] = path.split("/");
+  const module = `gemini-bridge.${path.replaceAll("/", ".")}`;
   const name = basename(path).replaceAll("_", "-");
   const all = ["nvim", "outside"].flatMap(testsIn);
   const close = all.filter(
     (test) => test.includes(`-${name}`) || readFileSync(test, "utf8").includes(module),
   );
   const pattern = new RegExp(`^(${TEST_NAMES[folder] ?? folder})`);
-  return [...close, ...all.filter((test) => pattern.test(basename(test)))];
+  const found = [...close, ...all.filter((test) => pattern.test(basename(test)))];
+  return found.length > 0 ? found : [join("test", "nvim", "bridge.test.ts")];
 }
 
 const named = changed.filter((file) => /^test\/\w+\/[^/]+\.test\.ts$/.test(file));
 const touched = await importers(changed.filter((file) => /^(src|test)\/.*\.ts$/.test(file)));
 const ofNeovim = changed.flatMap((file) => {
-  if (file.startsWith("lua/")) return testsOfLua(file);
-  if (file.startsWith("src/")) return [join("test", "nvim", "bridge.test.ts")];
+  if (/^(lua|src)\//.test(file)) return testsWithNeovim(file);
   return /\.(md|txt)$/.test(file) ? [join("test", "outside", "documents.test.ts")] : [];
 });
-const several = [...new Set(ofNeovim)].filter((test) => existsSync(test) && !named.includes(test));
-const leftOut = several.slice(MAX_NEOVIM_TESTS);
+const others = (all) => [...new Set(all)].filter((test) => existsSync(test) && !named.includes(test));
+const [without, withNeovim] = [others(touched), others(ofNeovim)];
+const leftOut = [...without.slice(MAX_TESTS), ...withNeovim.slice(MAX_NEOVIM_TESTS)];
 if (leftOut.length > 0) console.log(`only run by \`make test\`: ${leftOut.join(" ")}`);
-const tests = [...new Set([...named, ...touched, ...several.slice(0, MAX_NEOVIM_TESTS)])];
+const tests = [...named, ...without.slice(0, MAX_TESTS), ...withNeovim.slice(0, MAX_NEOVIM_TESTS)];
 if (tests.length === 0) console.log("no tests for the changed files");
 else {
   const [first] = execFileSync("scripts/nvim.sh", { encoding: "utf8" }).trim().split("\n");
