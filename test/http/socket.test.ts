@@ -166,6 +166,15 @@ t.test("an invalid message ends only its own connection", async (t) => {
   t.same(await other.request("ping", {}), {});
 });
 
+t.test("the name of a client on the WebSocket is shortened to one short line", async (t) => {
+  const { endpoint, ...address } = await start(t);
+  await SocketClient.connect(t, address, `%{%x%}\n\u001b]0;t\u2028${"x".repeat(1000)}`);
+  await waitFor(() => endpoint.connected().length === 1, "the client");
+  const name = endpoint.connected()[0]?.info.name;
+  t.match(name, /^%\{%x%\} {2}\]0;t x+$/);
+  t.equal(name?.length, 60);
+});
+
 t.test("a message in several WebSocket frames is joined", async (t) => {
   const { socket } = await SocketClient.connect(t, await start(t));
   const message = '{"jsonrpc":"2.0","id":"fragments","method":"ping"}';

@@ -121,10 +121,8 @@ t.test("no name is executed or expanded where it is shown or passed on", async (
     });
     await isHarmless(t, nvim, "reload");
     await nvim.command("GeminiChanges");
-    for (const _ of NAMES) {
-      await nvim.input("<Down>");
-      await isHarmless(t, nvim, "page");
-    }
+    for (const _ of NAMES) await nvim.input("<Down>:redraw!<CR>");
+    await isHarmless(t, nvim, "page");
     await nvim.input("q");
     await nvim.command("GeminiChanges!");
     await isHarmless(t, nvim, "quickfix");
@@ -161,9 +159,10 @@ t.test("no name is executed or expanded where it is shown or passed on", async (
       const path = nvim.path(NAMES.includes(name) ? name : `new ${name.length}`);
       await client.openDiff(path, "proposed\n");
       await nvim.lua("require('gemini-bridge').review({ path = ... })", path);
-      await isHarmless(t, nvim, "review");
+      await nvim.command("redraw!");
       await nvim.command("GeminiReview");
     }
+    await isHarmless(t, nvim, "review");
     const names = z.array(z.object({ name: z.string() })).parse((await bridge.status()).clients);
     t.equal(names.length, NAMES.length + 2);
     for (const { name } of names) t.ok(/^[^\p{C}\p{Zl}\p{Zp}]{1,60}$/u.test(name), JSON.stringify(name));
@@ -199,10 +198,12 @@ t.test("no name is executed or expanded where it is shown or passed on", async (
       await nvim.lua("require('gemini-bridge').terminal({ name = ... })", name);
       const isThere = () => execFileSync("cat", [told], { encoding: "utf8" }) === directory;
       await nvim.waitFor(isThere, `the CLI in ${JSON.stringify(directory)}`);
-      await isHarmless(t, nvim, "terminal");
+      await nvim.command("redraw!");
       await nvim.lua("require('gemini-bridge').terminal({ name = ... })", name);
       await nvim.lua("vim.cmd('silent GeminiEnv')");
     }
+    await nvim.says("GEMINI_CLI_IDE_WORKSPACE_PATH contains a control character");
+    await isHarmless(t, nvim, "terminal");
     await nvim.lua("vim.uv.chdir(...) vim.fn.chdir('.')", nvim.dirs.workspace);
     for (const name of NAMES)
       await nvim.lua("require('gemini-bridge').send({ files = { ... } })", nvim.path(name));
@@ -222,7 +223,7 @@ t.test("no name is executed or expanded where it is shown or passed on", async (
     for (const name of ["%{%system('touch", "`touch", "$HOME", "$(id)", "a|b;c", "#{x}'\"q", "-b"]) {
       git("symbolic-ref", "HEAD", `refs/heads/${name}`);
       await agent.run("echo more >>-x");
-      await isHarmless(t, nvim, "branch");
     }
+    await isHarmless(t, nvim, "branch");
   });
 });
