@@ -23,7 +23,7 @@ interface PortAndDiscovery {
   readonly handlers: Pick<EventHandlers, "announce" | "focused" | "workspace">;
   /**
    * Publishes the bridge.
-   * @throws {DiscoveryError} if a discovery file cannot be written, or an abort error if the bridge stops meanwhile
+   * @throws an abort error if the bridge stops meanwhile
    */
   publish(): Promise<void>;
 }

@@ -22,14 +22,11 @@ interface AnnouncementsOptions {
   /** Returns the data for the discovery file of a profile. */
   announcement: (profile: Profile) => Announcement;
   log: Log;
-  /** Called when a discovery file cannot be written. For the file of the first profile, `publish` throws instead. */
+  /** Called when a discovery file cannot be written. The CLIs of the other files still find this editor. */
   failed: (profile: Profile, error: DiscoveryError) => void;
 }
 
-/**
- * Creates the discovery files of all profiles. If the file of the first profile cannot be written, `publish` throws.
- * Errors of the other files go to `failed`.
- */
+/** Creates the discovery files of all profiles. */
 export function createAnnouncements(options: AnnouncementsOptions): Announcements {
   const { log, failed } = options;
   const taken = new Set<string>();
@@ -53,7 +50,7 @@ export function createAnnouncements(options: AnnouncementsOptions): Announcement
       try {
         run(one);
       } catch (error) {
-        if (!(error instanceof DiscoveryError) || one === all[0]) throw error;
+        if (!(error instanceof DiscoveryError)) throw error;
         failed(one.profile, error);
       }
     }

@@ -100,10 +100,11 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
     publish(directories) {
       const isFirst = !workspace;
       workspace = directories;
+      // Starts the checks before the first write, because a check writes the file as soon as a problem is solved.
+      clock ??= setInterval(() => check(true), interval).unref();
       // If there is already a file at the first call of `publish`, an earlier host has left this file. It may be
       // overwritten.
       if (isFirst || file.state() !== "foreign") write();
-      clock ??= setInterval(() => check(true), interval).unref();
     },
     restore,
     refresh() {

@@ -15,7 +15,7 @@ import { canBeJoined, workspacePaths } from "./workspace.ts";
 interface WorkspacePublisher extends Pick<Announcements, "restore" | "refresh" | "remove"> {
   /**
    * Publishes these directories. Overlapping calls run one after the other, so that the last call wins.
-   * @throws {DiscoveryError} if a discovery file cannot be written; an abort error if the bridge stops meanwhile
+   * @throws an abort error if the bridge stops meanwhile
    */
   publish(directories: readonly string[]): Promise<void>;
 }
@@ -51,7 +51,7 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
     obstacles[profile.name] = reason;
     log.info(`${profile.label} asks before it connects:`, reason);
   }
-  /** Directories and CLIs about which the user was warned. */
+  /** Directories and problems about which the user was warned. */
   const told = new Set<string>();
   const tell = (what: string, text: string) => {
     if (!told.has(what)) bridge.tell("message", { level: "warn", text });
@@ -67,9 +67,10 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
       socketToken: socketTokens[socketTokenOf(profile)],
     }),
     log,
-    failed: ({ name, label }, { message }) => {
+    failed: ({ label, directory }, { message }) => {
       log.warn(`${label} cannot find this editor:`, message);
-      tell(name, `${label} cannot find this Neovim: ${message}`);
+      // All CLIs with files in the temporary directory have the same problem. One message is enough.
+      tell(directory.startsWith("{tmp}") ? "{tmp}" : message, `${label} cannot find this Neovim: ${message}`);
     },
   });
   let last: Promise<void> = Promise.resolve();
@@ -114,7 +115,10 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
       last = last.then(next, next);
       return last;
     },
-    restore: announcements.restore,
+    restore() {
+      told.clear(); // the user asks for the files again
+      announcements.restore();
+    },
     refresh: announcements.refresh,
     remove() {
       announcements.remove();

@@ -117,9 +117,10 @@ end
 ---@param last gemini_bridge.HostStatus
 ---@param ended gemini_bridge.Host
 ---@param reason string
-local function recover(last, ended, reason)
+---@param start_problem? string Reason for a host that has not run.
+local function recover(last, ended, reason, start_problem)
   if last.state ~= "running" and restarts == 0 then
-    return failed(("%s. See :GeminiLog and :checkhealth gemini-bridge."):format(reason))
+    return failed(start_problem or reason)
   end
   if vim.uv.now() - ended.started_at > HEALTHY_AFTER_MS then
     restarts = 0
@@ -148,7 +149,8 @@ end
 
 ---@param ended gemini_bridge.Host
 ---@param reason string
-local function on_end(ended, reason)
+---@param start_problem? string Reason for a host that has not run.
+local function on_end(ended, reason, start_problem)
   if host ~= ended then
     return
   end
@@ -165,7 +167,7 @@ local function on_end(ended, reason)
     return
   end
   if not ended.stopping then
-    return recover(last, ended, reason)
+    return recover(last, ended, reason, start_problem)
   end
   stopped(last.error, start_again and ended.keeps_reviews)
   if start_again then
@@ -178,8 +180,8 @@ end
 function M.spawn()
   starts = starts + 1
   local this = { start = starts, stopping = false, started_at = vim.uv.now() }
-  local job, problem = process.spawn(starts, function(reason)
-    on_end(this, reason)
+  local job, problem = process.spawn(starts, function(reason, start_problem)
+    on_end(this, reason, start_problem)
   end)
   if problem then
     return failed(problem)

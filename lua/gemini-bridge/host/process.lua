@@ -6,6 +6,8 @@ local M = {}
 
 --- Maximum number of lines of standard error to keep. The lines are used to report why a process ended.
 local MAX_STDERR_LINES = 40
+--- Maximum number of these lines in a message about a failed start.
+local MAX_STDERR_SHOWN = 5
 
 --- Interval for polling whether the standard Node host is running.
 local WATCH_INTERVAL_MS = 500
@@ -31,7 +33,23 @@ local function exit_reason(code, stderr)
   return last or ("exit code %d"):format(code)
 end
 
----@param on_exit fun(reason: string)
+--- Returns the reason why the program of the option `node` ended before the host ran. The program may be a script of a
+--- version manager, which prints several lines and looks for a version in the working directory.
+---@param node string
+---@param reason string
+---@param stderr string[]
+---@return string
+local function start_problem(node, reason, stderr)
+  local lines = vim.iter(stderr):map(vim.trim):filter(function(line)
+    return line ~= "" and not vim.startswith(line, "at ")
+  end)
+  local text = table.concat(lines:take(MAX_STDERR_SHOWN):totable(), " ")
+  local message = "%s (%s, run in %s). Set the option node to another program, or see :GeminiLog and "
+    .. ":checkhealth gemini-bridge."
+  return message:format(text ~= "" and text or reason, vim.fn.exepath(node), bundle.root)
+end
+
+---@param on_exit fun(reason: string, start_problem: string)
 ---@return integer? job
 ---@return string? problem
 local function spawn_private(on_exit)
@@ -51,7 +69,8 @@ local function spawn_private(on_exit)
       end
     end,
     on_exit = vim.schedule_wrap(function(_, code)
-      on_exit(exit_reason(code, stderr))
+      local reason = exit_reason(code, stderr)
+      on_exit(reason, start_problem(node, reason, stderr))
     end),
   })
   if ok and job > 0 then
@@ -97,7 +116,8 @@ end
 
 --- Starts a host. The host attaches to Neovim by itself.
 ---@param start integer Number of the start. The standard Node host sends the number with each call.
----@param on_exit fun(reason: string) Called once when a private process ends. Never called for the standard Node host.
+---@param on_exit fun(reason: string, start_problem: string) Called once when a private process ends. The second text
+--- says why the process has not even started the host. Never called for the standard Node host.
 ---@return integer? job The job of a private process.
 ---@return string? problem The reason why the host could not start, as a sentence.
 function M.spawn(start, on_exit)
