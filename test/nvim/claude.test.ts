@@ -220,6 +220,18 @@ t.test("opencode is recognized by its name, and uses the same lock file", async 
   );
 });
 
+t.test("opencode finds its lock file in the home directory if Claude Code has another folder", async (t) => {
+  const { bridge, nvim } = await startClaudeBridge(t, {
+    init: `vim.fn.mkdir(vim.fn.stdpath('config') .. '/../opencode', 'p')
+      vim.env.CLAUDE_CONFIG_DIR = vim.fn.getcwd() .. '/claude'
+      vim.fn.mkdir(vim.env.CLAUDE_CONFIG_DIR)`,
+  });
+  await SocketClient.connect(t, lockOf(bridge), "opencode");
+  await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "opencode");
+  t.same(await nvim.lua(`return ${CLIS}`), ["opencode"]);
+  t.match(readdirSync(nvim.path("claude/ide")), [/^\d+\.lock$/]);
+});
+
 t.test(
   "the active file and the selected lines are sent only once, and excluded files are never sent",
   async (t) => {
