@@ -201,6 +201,23 @@ t.test("the answer Never is kept for later Neovims until the extension is instal
   t.equal(readFileSync(kept, "utf8"), "", "the answer is reverted");
 });
 
+t.test("a link to another copy of the plugin is named once", async (t) => {
+  const nvim = await startWithProgram(t, ANSWER);
+  const other = join(nvim.dirs.home, "other/extension");
+  writeFiles(other, { "gemini-extension.json": "{}" });
+  writeFiles(dirname(record(nvim)), {
+    ".gemini-extension-install.json": JSON.stringify({ source: other, type: "link" }),
+  });
+  await nvim.command("Gemini");
+  await nvim.command("Gemini!");
+  await run(nvim, 2);
+  t.same(await asked(nvim), []);
+  await nvim.command("stopinsert");
+  const text = await messages(nvim);
+  t.equal(text.match(/another copy of this plugin \(\S+other\/extension\)/g)?.length, 1);
+  t.match(text, /To link this copy: :GeminiExtension install gemini/);
+});
+
 t.test("a broken link of the extension is repaired without asking", async (t) => {
   const { nvim } = await start(t);
   const gone = join(nvim.dirs.home, "gone/extension");

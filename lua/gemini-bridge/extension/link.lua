@@ -100,6 +100,18 @@ function M.state(cli)
   return content.type == "link" and not vim.uv.fs_stat(manifest) and "gone" or "installed"
 end
 
+--- Returns the folder to which a CLI's link leads if this folder belongs to another copy of the plugin.
+---@param cli gemini_bridge.Cli
+---@return string?
+function M.other_copy(cli)
+  local _, record = paths(cli)
+  local content = private_file.read(record)
+  local source = type(content) == "table"
+    and content.type == "link"
+    and vim.uv.fs_realpath(tostring(content.source))
+  return source and source ~= vim.uv.fs_realpath(folder) and source or nil
+end
+
 --- Returns the reason why a connected CLI has not reported any edit, and advice for the user.
 ---@param cli gemini_bridge.Cli
 ---@return string reason

@@ -84,6 +84,22 @@ local function ask(cli, go)
   end)
 end
 
+--- CLIs about whose link the user was warned in this Neovim process.
+---@type table<string, true>
+local warned = {}
+
+--- Warns the user once if a CLI uses the extension of another copy of the plugin, which may have another version.
+---@param cli gemini_bridge.Cli
+local function warn_about_other_copy(cli)
+  local other = not warned[cli.name] and link.other_copy(cli)
+  if other then
+    warned[cli.name] = true
+    local text =
+      "%s uses the extension of another copy of this plugin (%s). To link this copy: :GeminiExtension install %s"
+    notify(text:format(cli.label, other, cli.name), "warn")
+  end
+end
+
 --- Runs a step for a CLI. After the step, calls `go`, and all callbacks for this CLI that were added during the step.
 ---@param step fun(cli: gemini_bridge.Cli, go: fun())
 ---@param cli gemini_bridge.Cli
@@ -116,7 +132,10 @@ function M.before_start(cli, program, go)
   local state = link.state(cli)
   if state == "gone" then
     return run_once(link.create, cli, go)
-  elseif state == "installed" or not M.needs_extension(cli) then
+  elseif state == "installed" then
+    warn_about_other_copy(cli)
+    return go()
+  elseif not M.needs_extension(cli) then
     return go()
   elseif option == "auto" then
     return run_once(link.create, cli, go)
