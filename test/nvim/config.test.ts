@@ -30,6 +30,15 @@ t.test("options of setup() are checked", async (t) => {
     t.equal(await get("tools.timeout"), 7);
   });
 
+  await t.test("an invalid value of context.share shares nothing", async (t) => {
+    t.same(await problems('{ context = { share = "no" } }'), [
+      'option context.share must be "ask" or a boolean, not "no": nothing is shared',
+    ]);
+    t.equal(await get("context.share"), false);
+    t.same(await problems("{}"), []);
+    t.equal(await get("context.share"), true);
+  });
+
   await t.test("unknown tools are left out and reported", async (t) => {
     t.match(await problems('{ tools = { offered = { "hover", "hovr", "all" } } }'), [
       /^option tools\.offered: unknown hovr, all\. Known: diagnostics, symbols, .*, format$/,

@@ -84,6 +84,18 @@ end)
 
 M.is_gate = M.any(M.a("boolean"), map_of(M.a("boolean")))
 
+--- Replaces an invalid value of the option `context.share` by false: a misspelled value must not share anything.
+---@param value any
+---@return boolean|"ask"
+---@return string[] problems
+function M.sort_out_share(value)
+  if type(value) == "boolean" or value == "ask" then
+    return value, {}
+  end
+  local text = 'option context.share must be "ask" or a boolean, not %s: nothing is shared'
+  return false, { text:format(vim.inspect(value)) }
+end
+
 --- Names of the tools in src/model/tools.
 local TOOLS = {
   "diagnostics",

@@ -141,8 +141,11 @@ return {
     "Whether Neovim shares open files, cursor, selection and diagnostics before you say so: yes (true), only after "
       .. '|:GeminiShare| on (false), or only if you answer a question when the first CLI connects ("ask"). '
       .. "See |gemini-bridge-privacy|.",
-    any((one_of("ask")), (a("boolean"))),
-    '"ask" or a boolean'
+    function()
+      return true -- sort_out_share replaces invalid values
+    end,
+    '"ask" or a boolean',
+    checks.sort_out_share
   ),
   stable(
     "workspace",
