@@ -169,6 +169,14 @@ t.test(
     t.notOk(existsSync(nvim.path("kept.txt")));
     await nvim.command("buffer a.txt");
     t.equal(await nvim.lua("return vim.fn.bufnr('gemini-deleted://')"), -1, "the old text is gone");
+
+    await agent.write("a.txt", undefined);
+    await changed(1);
+    await nvim.command("silent! write!");
+    await nvim.says(/gemini had moved or deleted a\.txt, and you write it again: see :GeminiChanges/);
+    await nvim.command("messages clear");
+    await nvim.command("silent! write!");
+    t.notMatch(await nvim.messages(), /moved or deleted/, "said once");
   },
 );
 

@@ -105,6 +105,19 @@ local function wrote(name)
   channel.notify("file_written", { path = name })
 end
 
+--- Tells the user that a write creates a file again that a CLI has moved or deleted. Says so once, because the file
+--- then exists.
+---@param name string Path of the file that Neovim is about to write.
+local function hint_at_absence(name)
+  local change = next(by_path) and name:sub(1, 1) == "/" and by_path[path.real(name)]
+  if change and change.status == "deleted" and not vim.uv.fs_lstat(name) then
+    local shown = path.display(name, 24)
+    notify(
+      ("%s had moved or deleted %s, and you write it again: see :GeminiChanges"):format(change.cli, shown)
+    )
+  end
+end
+
 --- Adds or removes autocommands that report what the user does with files, such as writing a file.
 ---@param params { active: boolean } True adds the autocommands, false removes them.
 function M.follow(params)
@@ -125,6 +138,12 @@ function M.follow(params)
         return
       end
       vim.iter({ { name }, backups(name) }):flatten():each(wrote)
+    end,
+  })
+  vim.api.nvim_create_autocmd("BufWritePre", {
+    group = group,
+    callback = function(args)
+      hint_at_absence(args.match)
     end,
   })
   vim.api.nvim_create_autocmd("SessionWritePost", {
