@@ -86,7 +86,7 @@ local function fit(text, cells)
   end
   local before = start_of(text, vim.fn.strdisplaywidth(text) - width_of_end(text, cells))
   local tail = text:sub(#before + 1):gsub("^…", "")
-  local start = start_of(text, cells - 1 - vim.fn.strdisplaywidth(tail)):gsub("…$", "")
+  local start = start_of(text, cells - vim.fn.strdisplaywidth("…" .. tail)):gsub("…$", "")
   return start .. "…" .. tail
 end
 

@@ -95,6 +95,13 @@ t.test("a message fits the screen", async (t) => {
     t.equal(history.trim(), `gemini-bridge: ${text}`);
   });
 
+  await t.test("a long message fits with 'ambiwidth' double", async () => {
+    await nvim.command("set ambiwidth=double");
+    const text = `Cannot write ${"a/long/name/".repeat(6)}: do something.`;
+    await say(nvim, [info(text)], "gemini-bridge: Cannot", /something\.$/m);
+    await nvim.command("set ambiwidth=single");
+  });
+
   await t.test("a long message shows the whole command that it recommends", async () => {
     const text = "The gate stays off, because gemini has no hooks: run :GeminiDoctor first.";
     await say(nvim, [info(text)], "gemini-bridge: The", /^gemini-bridge: The .*…:GeminiDoctor first\.$/m);

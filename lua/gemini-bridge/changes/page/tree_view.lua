@@ -132,7 +132,7 @@ local function shorten(text, width)
   if cells(text) <= width then
     return text
   end
-  return vim.fn.printf(("%%.%dS…"):format(width - 1), text)
+  return vim.fn.printf(("%%.%dS…"):format(math.max(width - cells("…"), 0)), text)
 end
 
 --- Returns the total width of words, with a blank before each word.
@@ -199,7 +199,7 @@ local function draw(node, face, width, columns)
     parts[#parts + 1] = text
     length = length + #text
   end
-  local room = width - node.depth - 2
+  local room = width - node.depth - cells(face.icon .. " ")
   local name = node.name:find("%c") and vim.fn.strtrans(node.name) or node.name
   local right, name_cells = face.right or {}, cells(name)
   if are_narrow(columns, width) then
