@@ -90,7 +90,9 @@ export function registerResources(
       read("resources/list", caller, async (context) => ({
         resources: (await openPaths(context)).map((path) => {
           const name = context.workspace.name(path);
-          return { uri: BUFFER + encodeURI(name), name, title: context.workspace.label(path), mimeType };
+          // Unlike encodeURI, encodes "#" and "?", with which a fragment or a query would begin.
+          const encoded = name.split("/").map(encodeURIComponent).join("/");
+          return { uri: BUFFER + encoded, name, title: context.workspace.label(path), mimeType };
         }),
         // `read` fails while sharing is paused. In that case, lists no buffers, so that the other resources are still
         // listed.

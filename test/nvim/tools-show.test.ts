@@ -103,6 +103,14 @@ t.test("the model can show files and lists, and read resources", async (t) => {
     t.match(await read("nvim://buffers"), "main.js, 2 lines");
     await t.rejects(mcp.readResource({ uri: "nvim://buffer/.env" }), /is excluded/);
     await t.rejects(mcp.readResource({ uri: "nvim://buffer/%" }), /There is no such file/);
+    await nvim.lua(
+      "vim.fn.writefile({ 'odd' }, ...) vim.cmd.edit({ ..., magic = { file = false } })",
+      "a#b?c%20.js",
+    );
+    const listed = (await mcp.listResources()).resources.map(({ uri }) => uri);
+    t.ok(listed.includes("nvim://buffer/a%23b%3Fc%2520.js"), "names are encoded");
+    t.equal(await read("nvim://buffer/a%23b%3Fc%2520.js"), "odd");
+    await nvim.command("bwipeout | edit main.js");
   });
 
   await t.test("clients are notified of changed resources", async (t) => {
