@@ -322,3 +322,43 @@ t.test(
     t.ok(await nvim.lua("return vim.wo[...].diff", link), "the buffer of the link is compared");
   },
 );
+
+t.test("accepting a proposal makes the proposal of another CLI for the same file stale", async (t) => {
+  const other = await reviewer.open(nvim.path("a.txt"), "three\n", "Claude Code");
+  t.teardown(() => reviewer.close(other).catch(() => {}));
+  const id = await reviewer.open(nvim.path("a.txt"), "two\n");
+  await nvim.lua(
+    "require('gemini-bridge.review.decision').accept(require('gemini-bridge.review.records').get(...), 'now')",
+    id,
+  );
+  t.match(await reviewer.outcome(), { name: "diff_accepted", payload: { id } });
+  await reviewer.review();
+  await nvim.input(":w<CR>");
+  await nvim.says("a.txt has changed since the proposal was made");
+  t.same(await reviewer.outcomes(), [], "not even before the first CLI has written the file");
+  await nvim.input(":w!<CR>");
+  t.match(await reviewer.outcome(), { name: "diff_accepted", payload: { id: other } });
+});
+
+t.test("a removed line with a NUL byte is shown as a whole", async (t) => {
+  const { nvim: one } = reviewer;
+  t.same(await one.lua("return require('gemini-bridge.review.inline').virtual_lines({ 'a\\0b' }, 1)"), [
+    [["a^@b", "DiffDelete"]],
+  ]);
+});
+
+t.test(
+  "both windows of a review stay halves when the screen is resized, unless the user has resized them",
+  async (t) => {
+    await propose(t);
+    const widths = `vim.tbl_map(vim.api.nvim_win_get_width, { vim.fn.win_getid(1), vim.fn.win_getid(2) })`;
+    await nvim.lua("vim.o.columns = 121 vim.cmd.doautocmd('VimResized')");
+    t.same(await nvim.lua(`return ${widths}`), [60, 60]);
+    await nvim.lua("vim.o.columns = 161 vim.cmd.doautocmd('VimResized')");
+    t.same(await nvim.lua(`return ${widths}`), [80, 80]);
+    await nvim.input("20<C-w><lt>");
+    await nvim.lua("vim.wait(20)");
+    await nvim.lua("vim.o.columns = 160 vim.cmd.doautocmd('VimResized')");
+    t.notSame(await nvim.lua(`return ${widths}`), [80, 79]);
+  },
+);

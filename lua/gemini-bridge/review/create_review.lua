@@ -57,7 +57,15 @@ local function follow_windows(review, on)
     end
   end, true)
   on("WinResized", function()
+    if review.view then
+      open_windows.note_halves(review.view)
+    end
     winbar.update(review)
+  end, true)
+  on("VimResized", function()
+    if review.view then
+      open_windows.halve(review.view)
+    end
   end, true)
 end
 

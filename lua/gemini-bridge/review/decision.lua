@@ -161,6 +161,16 @@ local function obstacle(review)
   end
 end
 
+--- Marks the proposals of other CLIs for the same file as stale, because the accepted text will replace the file.
+---@param accepted gemini_bridge.Review
+local function outdate_others(accepted)
+  for _, review in ipairs(records.pending()) do
+    if path.is_same(review.filePath, accepted.filePath) then
+      staleness.update(review, true)
+    end
+  end
+end
+
 --- Accepts the current text of the proposal.
 ---@param review gemini_bridge.Review
 ---@param close_when "now"|"next" "next" if a running command still uses the buffer.
@@ -186,7 +196,11 @@ function M.accept(review, close_when, force)
   end
   -- Sends the version of the file that the user has compared. The Node host must not overwrite a later version.
   local payload = { id = review.id, content = content, version = path.version(review.filePath) }
-  return finish(review, "Accepted", close_when, { "diff_accepted", payload }, content)
+  local is_first = finish(review, "Accepted", close_when, { "diff_accepted", payload }, content)
+  if is_first then
+    outdate_others(review)
+  end
+  return is_first
 end
 
 --- Accepts a proposal after the user has typed `:w` or a similar command.

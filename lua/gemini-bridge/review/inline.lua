@@ -15,7 +15,8 @@ local namespace = vim.api.nvim_create_namespace("gemini-bridge.inline")
 ---@return [string, string][][]
 function M.virtual_lines(lines, total)
   local shown = vim.tbl_map(function(line)
-    return { { line == "" and " " or line, "DiffDelete" } }
+    -- Neovim would end a virtual line at a NUL byte.
+    return { { line == "" and " " or (line:gsub("%z", "^@")), "DiffDelete" } }
   end, lines)
   if #lines < total then
     shown[#shown + 1] = { { ("… and %d more lines"):format(total - #lines), "Comment" } }

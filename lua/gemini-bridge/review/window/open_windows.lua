@@ -13,6 +13,7 @@ local M = {}
 ---@field tab integer
 ---@field original? integer Window of the original text. nil if the proposal is shown alone.
 ---@field proposal integer Window of the proposal.
+---@field are_halves? boolean True if both windows had the same size before the last change of the screen size.
 ---@field inline boolean True if the proposal is shown alone, with removed lines as virtual lines.
 ---@field buffers gemini_bridge.ReviewBuffers
 ---@field made integer[] Windows that the review has opened.
@@ -138,12 +139,48 @@ function M.open(buffers, layout, tab)
   return view
 end
 
+--- Returns the difference between the sizes of both windows, and the function that moves the line between them. Returns
+--- nil if the proposal is not next to the original text.
+---@param view gemini_bridge.View
+---@return integer? cells, fun(win: integer, offset: integer)? move
+local function imbalance(view)
+  local first, second = view.original, view.proposal
+  if not first or not vim.api.nvim_win_is_valid(first) or not vim.api.nvim_win_is_valid(second) then
+    return
+  end
+  local a, b = vim.api.nvim_win_get_position(first), vim.api.nvim_win_get_position(second)
+  if a[1] == b[1] and b[2] == a[2] + vim.api.nvim_win_get_width(first) + 1 then
+    return vim.api.nvim_win_get_width(second) - vim.api.nvim_win_get_width(first), vim.fn.win_move_separator
+  elseif a[2] == b[2] and b[1] > a[1] then
+    return vim.api.nvim_win_get_height(second) - vim.api.nvim_win_get_height(first),
+      vim.fn.win_move_statusline
+  end
+end
+
+--- Records whether both windows are halves. Called after the user or a plugin has resized windows.
+---@param view gemini_bridge.View
+function M.note_halves(view)
+  local cells = imbalance(view)
+  view.are_halves = cells ~= nil and math.abs(cells) <= 1
+end
+
+--- Makes both windows halves again after the screen was resized, because Neovim resizes only one of them. Keeps sizes
+--- that the user has chosen.
+---@param view gemini_bridge.View
+function M.halve(view)
+  local cells, move = imbalance(view)
+  if view.are_halves and cells and move and view.tab == vim.api.nvim_get_current_tabpage() then
+    move(view.original, math.floor(cells / 2))
+  end
+end
+
 --- Records the layout with the windows of the review. From then on, records which windows the user resizes. Must be
 --- called after all window sizes are set.
 ---@param view gemini_bridge.View
 function M.note_layout(view)
   view.shown = restore_layout.save(view.before.tab)
   view.stop_sizes()
+  M.note_halves(view)
   view.chosen, view.stop_sizes = restore_layout.follow_sizes(view.shown, function(win)
     return win == view.original or win == view.proposal
   end)
