@@ -101,6 +101,18 @@ t.test("large proposals are returned byte for byte", async (t) => {
   }
 });
 
+t.test("a line of more than 1 MB is not compared character by character", async (t) => {
+  const { reviewer } = await startReviewer(t, { files: { "long.txt": `${"abc ".repeat(500_000)}\n` } });
+  const content = `${"abd ".repeat(500_000)}\n`;
+  const id = await reviewer.open(reviewer.nvim.path("long.txt"), content);
+  await reviewer.review();
+  const isCompared =
+    "return vim.iter(vim.api.nvim_list_wins()):any(function(win) return vim.wo[win].diff end)";
+  t.equal(await reviewer.nvim.lua(isCompared), false);
+  await reviewer.nvim.input(":GeminiAccept<CR>");
+  t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content } });
+});
+
 const EDITED: [name: string, proposed: string, keys: string, accepted: string][] = [
   ["a line more keeps the missing final newline", "a\nb", "Goc<Esc>", "a\nb\nc"],
   ["a line more keeps CRLF", "a\r\nb\r\n", "Goc<Esc>", "a\r\nb\r\nc\r\n"],

@@ -7,6 +7,9 @@ local M = {}
 --- Maximum number of removed lines to show above a hunk. Limited, because the user cannot scroll through virtual lines.
 M.MAX_REMOVED_LINES = 200
 
+--- Maximum length of a removed line (bytes). A virtual line does not wrap.
+local MAX_LINE_BYTES = 10000
+
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.inline")
 
 --- Formats removed lines as virtual lines.
@@ -16,7 +19,8 @@ local namespace = vim.api.nvim_create_namespace("gemini-bridge.inline")
 function M.virtual_lines(lines, total)
   local shown = vim.tbl_map(function(line)
     -- Neovim would end a virtual line at a NUL byte.
-    return { { line == "" and " " or (line:gsub("%z", "^@")), "DiffDelete" } }
+    local plain = line:sub(1, MAX_LINE_BYTES):gsub("%z", "^@")
+    return { { line == "" and " " or plain, "DiffDelete" } }
   end, lines)
   if #lines < total then
     shown[#shown + 1] = { { ("… and %d more lines"):format(total - #lines), "Comment" } }

@@ -33,6 +33,20 @@ local M = {}
 ---@field options table<string, any> Window options before the review.
 ---@field view vim.fn.winsaveview.ret Scroll position before the review.
 
+--- Maximum length of a line that is compared in two windows. Neovim would compare a longer line character by character,
+--- which blocks Neovim for seconds.
+local MAX_COMPARED_BYTES = 1024 * 1024
+
+---@param buf integer
+---@return boolean
+local function has_long_line(buf)
+  local is_long = vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) > MAX_COMPARED_BYTES
+  return is_long
+    and vim.iter(vim.api.nvim_buf_get_lines(buf, 0, -1, true)):any(function(line)
+      return #line > MAX_COMPARED_BYTES
+    end)
+end
+
 ---@param view gemini_bridge.View
 ---@param win integer
 local function borrow(view, win)
@@ -104,13 +118,15 @@ local function open_alone(view, layout)
   window.set(view.proposal, { foldenable = false })
 end
 
---- Shows a review. If there is no room, closes the windows that were already opened, and raises an error.
+--- Shows a review. Shows texts with very long lines in one window. If there is no room, closes the windows that were
+--- already opened, and raises an error.
 ---@param buffers gemini_bridge.ReviewBuffers
 ---@param layout "auto"|"vertical"|"horizontal"|"tab"|"inline"
 ---@param tab integer Tab page of the user in which, or from which, the review opens.
 ---@return gemini_bridge.View
 function M.open(buffers, layout, tab)
   local directory = vim.fn.getcwd()
+  layout = (has_long_line(buffers.original) or has_long_line(buffers.proposal)) and "inline" or layout
   local view = { ---@type gemini_bridge.View
     tab = tab,
     origin = vim.api.nvim_tabpage_get_win(tab),
