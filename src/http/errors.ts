@@ -5,7 +5,7 @@ import type { Duplex } from "node:stream";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 
 /** Time in which a peer can read its answer and close the connection itself (ms). */
-const CLOSE_DELAY_MS = 1_000;
+export const CLOSE_DELAY_MS = 1_000;
 
 /** Builds the body of an HTTP error. @returns a JSON-RPC error that answers no particular request */
 export function rpcError(code: number, message: string) {

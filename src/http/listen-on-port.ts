@@ -26,7 +26,7 @@ export interface Timeouts {
  * A silent connection must be closed within ten seconds (SECURITY.md). Ten seconds is the sum of `headers`, `check` and
  * CLOSE_DELAY_MS.
  */
-const TIMEOUTS: Timeouts = { headers: 5_000, request: 60_000, idle: 9_000, check: 4_000 };
+export const TIMEOUTS: Timeouts = { headers: 5_000, request: 60_000, idle: 9_000, check: 4_000 };
 
 /** Handles an HTTP upgrade request, and takes over its connection. */
 type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
