@@ -13,20 +13,13 @@ import { dirname } from "node:path";
 import t, { type Test } from "tap";
 import { startConnected } from "../support/bridge.ts";
 import { shareNvim } from "../support/reset.ts";
-import { LAYOUT } from "../support/review.ts";
+import { LAYOUT, WINBAR } from "../support/review.ts";
 
 shareNvim(t);
 
 const FILES = { "a.txt": "one\ntwo\nthree\n", "b.txt": "b\n" };
 const PROPOSED = "one\n2\nthree\n";
 const TEXT = `table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.txt'), 0, -1, true), '\\n')`;
-
-const WINBAR = `(function()
-  for _, win in ipairs(vim.api.nvim_list_wins()) do
-    if vim.b[vim.api.nvim_win_get_buf(win)].gemini_diff then return vim.wo[win].winbar end
-  end
-  return ''
-end)()`;
 
 async function start(t: Test, args = ["a.txt"], file = "a.txt") {
   const { bridge, nvim, client } = await startConnected(t, { files: FILES, args });

@@ -3,7 +3,7 @@
  * the lines that matter. All tests share one Neovim.
  */
 import t, { type Test } from "tap";
-import { startReviewer } from "../support/review.ts";
+import { startReviewer, WINBAR } from "../support/review.ts";
 
 const FILES = {
   "a.txt": "one\n",
@@ -103,14 +103,6 @@ for (const keys of [":W<CR>", ":call Save()<CR>", ':exe "w"<CR>', ":wall<CR>", "
     await nvim.input(":w<CR>");
     t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: "twoedited\n" } });
   });
-
-/** Winbar of the proposal. */
-const WINBAR = `(function()
-  for _, win in ipairs(vim.api.nvim_list_wins()) do
-    if vim.b[vim.api.nvim_win_get_buf(win)].gemini_diff then return vim.wo[win].winbar end
-  end
-  return ''
-end)()`;
 
 t.test(
   "a proposal that has lost characters of its file is accepted only after a correction or with !",

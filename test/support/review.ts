@@ -49,6 +49,14 @@ return {
   win = vim.api.nvim_get_current_win(), mode = vim.api.nvim_get_mode().mode, buffers = vim.api.nvim_list_bufs(),
 }`;
 
+/** A Lua expression that returns the winbar of the proposal. */
+export const WINBAR = `(function()
+  for _, win in ipairs(vim.api.nvim_list_wins()) do
+    if vim.b[vim.api.nvim_win_get_buf(win)].gemini_diff then return vim.wo[win].winbar end
+  end
+  return ''
+end)()`;
+
 /** A Neovim in which the test itself is the host: sends calls, and receives events. */
 export class Reviewer {
   readonly received: Received[] = [];
