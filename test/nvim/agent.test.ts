@@ -6,8 +6,11 @@ import t, { type Test } from "tap";
 import { z } from "zod";
 import { type RunningBridge, startBridge } from "../support/bridge.ts";
 import { examine } from "../support/doctor.ts";
+import { shareNvim } from "../support/reset.ts";
 import { writeFiles } from "../support/sandbox.ts";
 import { type Answer, ask } from "../support/server.ts";
+
+shareNvim(t);
 
 /** Lua that records all events of agents, oldest first. */
 const EVENTS = `

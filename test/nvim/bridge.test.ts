@@ -5,7 +5,10 @@ import { RunningBridge, startConnected } from "../support/bridge.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
 import { reload } from "../support/plugin.ts";
 import { isAlive } from "../support/processes.ts";
+import { shareNvim } from "../support/reset.ts";
 import { becomes, waitFor } from "../support/wait.ts";
+
+shareNvim(t);
 
 /** Waits until the messages of the plugin, without the plugin's name, are exactly the given messages. */
 async function says(t: Test, nvim: Nvim, wanted: string[]): Promise<void> {

@@ -2,7 +2,10 @@
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { startPage } from "../support/page.ts";
+import { shareNvim } from "../support/reset.ts";
 import { becomes } from "../support/wait.ts";
+
+shareNvim(t);
 
 const FILES = {
   "kept.txt": "1\n",

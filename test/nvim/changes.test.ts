@@ -2,6 +2,9 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import t, { type Test } from "tap";
 import { startPage } from "../support/page.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 /** Lua that returns the number of autocommands that watch writes, and the loaded modules of the page. */
 const WATCHED = `local ok, found = pcall(vim.api.nvim_get_autocmds, { group = 'gemini-bridge.changes' })

@@ -2,6 +2,9 @@ import t from "tap";
 import { z } from "zod";
 import { RunningBridge } from "../support/bridge.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 /** Waits until the last message matches the pattern. */
 const says = (nvim: Nvim, sentence: RegExp) =>

@@ -1,6 +1,9 @@
 import { ideContextStore } from "@google/gemini-cli-core/dist/src/ide/ideContext.js";
 import t from "tap";
 import { startContext } from "../support/context.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 const files = { "a.txt": "one\ntwo\nthree\n", "b.txt": "x𝄞é日y\n", "c.txt": "see\n" };
 
@@ -114,7 +117,7 @@ t.test(
   "after the active file was deleted, no file is active until the user enters another file",
   async (t) => {
     const { host, nvim } = await startContext(t, { files, args: ["a.txt", "b.txt", "c.txt"] });
-    for (const command of ["bwipeout! 1", "bdelete 2"]) {
+    for (const command of ["bwipeout! a.txt", "bdelete b.txt"]) {
       await nvim.command("new | terminal sh | only");
       await nvim.command(command);
       await host.until(t, () => host.active(), undefined, command);
@@ -162,7 +165,7 @@ t.test("the CLI's own store accepts every context unchanged", async (t) => {
     ":edit b.txt<CR>",
     "$v0",
     "<Esc>:terminal<CR>",
-    "<C-\\><C-n>:bwipeout! 2<CR>",
+    "<C-\\><C-n>:bwipeout! b.txt<CR>",
   ]) {
     const before = host.contexts.length;
     await host.nvim.input(keys);

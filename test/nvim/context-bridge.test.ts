@@ -2,6 +2,9 @@ import { readFileSync, rmSync } from "node:fs";
 import { ideContextStore } from "@google/gemini-cli-core/dist/src/ide/ideContext.js";
 import t from "tap";
 import { startBridge, startConnected } from "../support/bridge.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 const files = { "a.txt": "one two\nthree\n", "b.txt": "b\n" };
 

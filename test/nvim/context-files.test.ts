@@ -2,6 +2,9 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:
 import t from "tap";
 import { z } from "zod";
 import { type ContextHost, startContext } from "../support/context.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 const files = { "a.txt": "a\nA\n", "b.txt": "b\nB\n", "c.txt": "c\nC\n", "dir/d.txt": "d\n" };
 

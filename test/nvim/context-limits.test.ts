@@ -2,6 +2,9 @@ import { writeFileSync } from "node:fs";
 import t from "tap";
 import { MAX_SELECTED_TEXT } from "../../src/contract/companion.ts";
 import { startContext } from "../support/context.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 const texts: Record<string, { content: string | Uint8Array; length?: number; keys?: string }> = {
   "many short lines": { content: "a line of text\n".repeat(200_000) },

@@ -3,6 +3,9 @@ import { z } from "zod";
 import { startBridge } from "../support/bridge.ts";
 import { type ContextHost, startContext } from "../support/context.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 const files = { "a.txt": "one two\nthree\nfour\nfive\n", "b.txt": "abcdef\nab\n\nabcdef\n日本語\nx\ty\n" };
 

@@ -1,6 +1,9 @@
 import t from "tap";
 import { SUBSCRIPTION } from "../../src/context/snapshot-subscription.ts";
 import { type ContextHost, startContext } from "../support/context.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 const files = { "a.txt": "one\ntwo\nthree\n".repeat(100) };
 

@@ -1,6 +1,9 @@
 import { symlinkSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { startContext } from "../support/context.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 /** Names of files that the default of `context.exclude` excludes. */
 const SECRET = [

@@ -2,7 +2,10 @@ import t, { type Test } from "tap";
 import { shows, startWithAgent } from "../support/agent.ts";
 import { RunningBridge } from "../support/bridge.ts";
 import { type ContextHost, startContext } from "../support/context.ts";
+import { shareNvim } from "../support/reset.ts";
 import type { Scope } from "../support/scope.ts";
+
+shareNvim(t);
 
 const files = { "a.txt": "one two\nthree\nfour\n", "b.txt": "bee\n" };
 

@@ -6,6 +6,9 @@ import { startBridge } from "../support/bridge.ts";
 import { startContext } from "../support/context.ts";
 import { anyString, fuzz } from "../support/fuzz.ts";
 import { startNvim } from "../support/nvim.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 /** U+00FE in UTF-8. A Latin-1 decoder would convert one byte to this character. */
 const THORN = "þ";

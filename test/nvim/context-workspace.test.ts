@@ -4,6 +4,9 @@ import { getConnectionConfigFromFile } from "@google/gemini-cli-core/dist/src/id
 import t from "tap";
 import { z } from "zod";
 import { type RunningBridge, startBridge } from "../support/bridge.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 const files = {
   "repo/.git/HEAD": "ref: x\n",

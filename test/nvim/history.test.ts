@@ -6,6 +6,9 @@ import { startBridge } from "../support/bridge.ts";
 import { HookedAgent } from "../support/hooked-agent.ts";
 import type { Nvim } from "../support/nvim.ts";
 import { startPage } from "../support/page.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 const Turns = z.array(
   z.object({

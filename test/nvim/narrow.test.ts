@@ -4,6 +4,9 @@ import { join } from "node:path";
 import t from "tap";
 import { RunningBridge } from "../support/bridge.ts";
 import { startNvim } from "../support/nvim.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 const LONG = "漢字漢字/a-directory-with-a-name-that-goes-on/and-on";
 

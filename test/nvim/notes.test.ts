@@ -5,7 +5,10 @@ import t, { type Test } from "tap";
 import { startBridge } from "../support/bridge.ts";
 import { receives, startWithEcho } from "../support/echo.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
+import { shareNvim } from "../support/reset.ts";
 import { startReviewer } from "../support/review.ts";
+
+shareNvim(t);
 
 const SIGNS = `(function()
   local namespace = vim.api.nvim_get_namespaces()['gemini-bridge.notes']

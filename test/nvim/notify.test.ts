@@ -2,6 +2,9 @@ import fc from "fast-check";
 import t from "tap";
 import { fuzz } from "../support/fuzz.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 /** Lua that queues messages in one tick. */
 const SEND = `

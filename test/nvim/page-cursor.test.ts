@@ -2,6 +2,9 @@
 import t from "tap";
 import { z } from "zod";
 import { startPage } from "../support/page.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 const text = Array.from({ length: 40 }, (_, index) => `${index + 1}\n`).join("");
 /** A text with three hunks. */

@@ -5,6 +5,9 @@ import { existsSync } from "node:fs";
 import t from "tap";
 import { z } from "zod";
 import { startPage } from "../support/page.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 const FILES = { "a.txt": "a\n", "b.txt": "b\n", "src/c.ts": "c\n", "src/d.ts": "d\n" };
 

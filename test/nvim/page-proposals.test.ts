@@ -2,6 +2,9 @@
 import t from "tap";
 import { HookedAgent } from "../support/hooked-agent.ts";
 import { startPage } from "../support/page.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 t.test("the review page lists, accepts and rejects pending proposals", async (t) => {
   const page = await startPage(t, { files: { "a.txt": "a\n", "b.txt": "b\n", "c.txt": "c\n" } });

@@ -1,6 +1,9 @@
 /** Tests the windows of the review page: actions of the user, and traces of the page after it was closed. */
 import t, { type Test } from "tap";
 import { startPage } from "../support/page.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 const files = { "a.txt": "a\n", "b.txt": "b\n", "notes.txt": "notes\n" };
 

@@ -3,6 +3,9 @@ import { existsSync, renameSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { z } from "zod";
 import { startPage } from "../support/page.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `${index + 1}\n`).join("");
 const text = numbered(20);

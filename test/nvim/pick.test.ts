@@ -8,6 +8,9 @@
 import t from "tap";
 import { z } from "zod";
 import { startPage } from "../support/page.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 /** Stand-ins for pickers. Each records the rows in _G.rows, and defines _G.preview(row) and _G.choose(row). */
 const STAND_INS = {

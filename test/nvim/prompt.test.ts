@@ -6,7 +6,10 @@ import { z } from "zod";
 import { RunningBridge } from "../support/bridge.ts";
 import { received, receives, startWithEcho as start } from "../support/echo.ts";
 import type { Nvim } from "../support/nvim.ts";
+import { shareNvim } from "../support/reset.ts";
 import { fetching } from "../support/shell.ts";
+
+shareNvim(t);
 
 const text = (nvim: Nvim) => nvim.lua("return vim.fn.getline(1, '$')");
 const isOpen = "vim.fn.bufname() == 'gemini-bridge://prompt'";

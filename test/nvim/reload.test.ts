@@ -1,6 +1,9 @@
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import t, { type Test } from "tap";
+import { shareNvim } from "../support/reset.ts";
 import { startReviewer } from "../support/review.ts";
+
+shareNvim(t);
 
 const OPTIONS = ["fileencoding", "fileformat", "bomb", "endofline"];
 

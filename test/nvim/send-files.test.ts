@@ -1,6 +1,9 @@
 import { existsSync } from "node:fs";
 import t from "tap";
 import { received, receives, startWithEcho as start } from "../support/echo.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 const ODD = ["%", "#", "a*b", "x[1].txt", "it's", "{a,b}", "`touch ran`", "$HOME", "<cfile>", "b\\c"];
 

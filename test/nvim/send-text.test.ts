@@ -1,6 +1,9 @@
 import t from "tap";
 import { received, receives, startWithEcho as start } from "../support/echo.ts";
 import type { Nvim } from "../support/nvim.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 /** Opens a shell with the prompt "$ " in a terminal, and types a command. */
 async function shell(nvim: Nvim, command: string, output: RegExp): Promise<void> {

@@ -1,5 +1,8 @@
 import t from "tap";
 import { AGENT, received, receives, startWithEcho as start } from "../support/echo.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 t.test("prompts reach the CLI with references to files, lists and diagnostics", async (t) => {
   const nvim = await start(t);
@@ -145,7 +148,10 @@ t.test("with the option send.focus, :GeminiSend focuses the terminal", async (t)
 
 for (const style of [0, 1, 2, 3]) {
   t.test(`prompts refer to entries of netrw, list style ${style}`, async (t) => {
-    const nvim = await start(t, "", { init: `vim.g.netrw_liststyle, vim.g.netrw_banner = ${style}, 0` });
+    const nvim = await start(t, "", {
+      init: `vim.g.netrw_liststyle, vim.g.netrw_banner = ${style}, 0`,
+      own: true,
+    });
     await nvim.command("edit .");
     await nvim.waitFor("vim.bo.filetype == 'netrw'", "netrw");
     await nvim.input("/a\\.txt<CR>");

@@ -5,6 +5,9 @@ import { z } from "zod";
 import { RunningBridge } from "../support/bridge.ts";
 import { readDiscovery } from "../support/client.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 /** Waits until the screen or view shows a text. On failure, reports the content. */
 async function onScreen(

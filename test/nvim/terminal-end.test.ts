@@ -3,7 +3,10 @@ import { childPid, layout, shows, startWithAgent } from "../support/agent.ts";
 import type { Nvim } from "../support/nvim.ts";
 import { reload } from "../support/plugin.ts";
 import { isAlive } from "../support/processes.ts";
+import { shareNvim } from "../support/reset.ts";
 import { waitFor } from "../support/wait.ts";
+
+shareNvim(t);
 
 t.test("the terminal's window closes when the CLI ends, and stays after a failure", async (t) => {
   const nvim = await startWithAgent(t, "cmd = { 'sh', '-c', 'read code; echo ends; exit $code' }");

@@ -1,6 +1,9 @@
 import t, { type Test } from "tap";
 import { shows, startWithAgent } from "../support/agent.ts";
 import { RunningBridge } from "../support/bridge.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 /** Lines that move the last line of the file below the float. */
 const ABOVE = "line\n".repeat(15);

@@ -2,6 +2,9 @@ import t, { type Test } from "tap";
 import { z } from "zod";
 import { shows, startWithAgent } from "../support/agent.ts";
 import type { Nvim } from "../support/nvim.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 /** A program that prints a requested number of lines. Leaves the cursor above the last line, as Gemini CLI does. */
 const CHATTER = `

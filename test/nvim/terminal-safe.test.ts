@@ -1,6 +1,9 @@
 import t from "tap";
 import { layout, shows, startOver, startWithAgent } from "../support/agent.ts";
 import type { Nvim } from "../support/nvim.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 const count = (nvim: Nvim) => nvim.lua("return #require('gemini-bridge.terminal.terminals').list()");
 const terminalBuffers = (nvim: Nvim) =>

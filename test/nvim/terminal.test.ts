@@ -3,6 +3,9 @@ import t from "tap";
 import { z } from "zod";
 import { layout, shows, startOver, startWithAgent } from "../support/agent.ts";
 import { RunningBridge } from "../support/bridge.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 t.test(":Gemini starts the bridge, then the CLI with the variables to connect", async (t) => {
   const nvim = await startWithAgent(t, "env = { EXTRA = 'yes' }", {

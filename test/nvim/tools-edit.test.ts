@@ -4,6 +4,9 @@ import { startBridge } from "../support/bridge.ts";
 import { connectEditorClient, languageServer } from "../support/editor-client.ts";
 import { startNvim } from "../support/nvim.ts";
 import { startPage } from "../support/page.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 const FILES = {
   "greet.js": "function greet(name) {\n  return name;   \n}\n",
@@ -394,7 +397,12 @@ t.test("code actions are requested for the whole line in the encoding of the lan
       vim.lsp.start({ name = "utf-8", cmd = server }, { bufnr = args.buf })
     end })`;
   const line = "const 名前 = '𝄞é';";
-  const { bridge, nvim } = await startBridge(t, { files: { "a.js": `${line}\n` }, args: ["a.js"], init });
+  const { bridge, nvim } = await startBridge(t, {
+    files: { "a.js": `${line}\n` },
+    args: ["a.js"],
+    init,
+    own: true,
+  });
   const { text } = await connectEditorClient(t, bridge);
   t.equal(await text("code_actions", { path: "a.js", line: 1 }), "0 code actions");
   t.same(await nvim.lua("return asked"), {

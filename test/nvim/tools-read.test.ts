@@ -3,6 +3,9 @@ import t from "tap";
 import { startBridge } from "../support/bridge.ts";
 import { examine } from "../support/doctor.ts";
 import { connectEditorClient, languageServer } from "../support/editor-client.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 const FILES = {
   "greet.js": "function greet(name) {\n  return name;\n}\n",

@@ -7,6 +7,9 @@ import t from "tap";
 import { startBridge } from "../support/bridge.ts";
 import { connectEditorClient, languageServer } from "../support/editor-client.ts";
 import { startNvim } from "../support/nvim.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 const FILES = {
   "main.js": "greet('Ada');\nconst x = BAD;\n",

@@ -3,6 +3,9 @@ import { writeFileSync } from "node:fs";
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";
 import { connectEditorClient, workspaceServer } from "../support/editor-client.ts";
+import { shareNvim } from "../support/reset.ts";
+
+shareNvim(t);
 
 const FILES = {
   "main.js": "main();\n",

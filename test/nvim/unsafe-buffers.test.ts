@@ -1,5 +1,8 @@
 import t from "tap";
+import { shareNvim } from "../support/reset.ts";
 import { startReviewer } from "../support/review.ts";
+
+shareNvim(t);
 
 const FILES = { "a.txt": "one\ntwo\nthree\n", "b.txt": "b\n", "c.txt": "c\n" };
 const PROPOSED = "one\n2\nthree\n";

@@ -1,7 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import t from "tap";
 import { startNvim } from "../support/nvim.ts";
+import { shareNvim } from "../support/reset.ts";
 import { startReviewer } from "../support/review.ts";
+
+shareNvim(t);
 
 const FILES = { "a.txt": "one\ntwo\nthree\n", "b.txt": "b\nb2\n" };
 const PROPOSED = "one\n2\nthree\n";

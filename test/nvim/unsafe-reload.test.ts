@@ -3,8 +3,11 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { startConnected } from "../support/bridge.ts";
 import { nvimBinary } from "../support/nvim.ts";
+import { shareNvim } from "../support/reset.ts";
 import { type Reviewer, startReviewer } from "../support/review.ts";
 import { makeDirectory } from "../support/sandbox.ts";
+
+shareNvim(t);
 
 const FILES = { "a.txt": "one\ntwo\nthree\n", "d/e.txt": "one\n", "b.txt": "b\n" };
 const TEXT = (name: string) =>
@@ -17,8 +20,8 @@ async function write(reviewer: Reviewer, text: string): Promise<void> {
 }
 
 /** Starts the bridge in a Neovim that shows a file after a review. */
-async function afterReview(t: Test, name: string) {
-  const { bridge, client } = await startConnected(t, { files: FILES, args: [name] });
+async function afterReview(t: Test, name: string, own = false) {
+  const { bridge, client } = await startConnected(t, { files: FILES, args: [name], own });
   await client.openDiff(bridge.nvim.path(name), "proposed\n");
   await bridge.nvim.command("GeminiReject");
   await client.waitForNotification("ide/diffRejected");
@@ -128,7 +131,7 @@ exec unshare --user --map-root-user sh -c 'echo 0 >/proc/sys/user/max_inotify_wa
       if (before === undefined) delete process.env["NVIM_BIN"];
       else process.env["NVIM_BIN"] = before;
     });
-    const { nvim } = await afterReview(t, "a.txt");
+    const { nvim } = await afterReview(t, "a.txt", true);
     t.equal(
       await nvim.lua("return (select(3, vim.uv.new_fs_event():start('/', {}, function() end)))"),
       "ENOSPC",
