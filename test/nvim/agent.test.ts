@@ -2,11 +2,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
 import { type RunningBridge, startBridge } from "../support/bridge.ts";
 import { examine } from "../support/doctor.ts";
 import { shareNvim } from "../support/reset.ts";
+import { connectRpc } from "../support/rpc.ts";
 import { writeFiles } from "../support/sandbox.ts";
 import { type Answer, ask } from "../support/server.ts";
 
@@ -306,10 +308,11 @@ t.test("a desktop notification is sent while Neovim is not focused", async (t) =
     tui: true,
     init: `${EVENTS}\nrequire('gemini-bridge').setup({ notify = { desktop = true } })`,
   });
-  await nvim.inTerminal(`
+  const terminal = await connectRpc(join(nvim.dirs.base, "terminal"), nvim.exited);
+  await terminal.lua(`
     _G.requests = {}
     vim.api.nvim_create_autocmd('TermRequest', { callback = function() table.insert(_G.requests, vim.v.termrequest) end })`);
-  const requests = async () => z.array(z.string()).parse(await nvim.inTerminal("return _G.requests"));
+  const requests = async () => z.array(z.string()).parse(await terminal.lua("return _G.requests"));
   const turn = async (cwd: string) => {
     await hook(bridge, "BeforeAgent", { prompt: "go", cwd });
     await hook(bridge, "AfterAgent", { cwd });

@@ -7,7 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { NeovimClient } from "neovim";
 import { checkContract, REPORT_MESSAGES } from "./contract.ts";
 import { descendants, isAlive, killAll } from "./processes.ts";
-import { connectRpc, embeddedRpc } from "./rpc.ts";
+import { connectRpc } from "./rpc.ts";
 import { type Dirs, makeDirs, makeEnv, removeDirs, withEnv, writeFiles } from "./sandbox.ts";
 import type { Scope } from "./scope.ts";
 import { openTerminal, type Size, type Terminal } from "./terminal.ts";
@@ -89,13 +89,14 @@ export async function launchNvim(t: Scope, options: NvimOptions = {}): Promise<N
   const binary = nvimBinary();
   const command = (...args: string[]) => withEnv({ ...makeEnv(dirs), ...options.env }, [binary, ...args]);
   const cwd = options.cwd ?? dirs.workspace;
-  const socket = join(dirs.base, "nvim"); // of a Neovim with a terminal UI
+  const socket = join(dirs.base, "nvim");
   rmSync(socket, { force: true }); // a killed Neovim does not delete its socket
-  const args = options.args ?? [];
+  const args = ["--listen", socket, ...(options.args ?? [])];
+  const outer = join(dirs.base, "terminal");
   const [file = "", ...words] = options.tui
-    ? command("--clean", "--headless", "--embed")
-    : command("--headless", "--embed", ...args);
-  const proc = spawn(file, words, { cwd, stdio: "pipe" });
+    ? command("--clean", "--headless", "--listen", outer)
+    : command("--headless", ...args);
+  const proc = spawn(file, words, { cwd, stdio: ["ignore", "ignore", "pipe"] });
   let output = "";
   proc.stderr.setEncoding("utf8").on("data", (text) => {
     output = (output + text).slice(-4000);
@@ -104,14 +105,13 @@ export async function launchNvim(t: Scope, options: NvimOptions = {}): Promise<N
   try {
     await once(proc, "spawn");
     const procExit = once(proc, "exit").then(([code, signal]): Exit => ({ code, signal }));
-    const embedded = embeddedRpc(proc);
     if (options.tui) {
-      terminal = await openTerminal(embedded, command("--listen", socket, ...args), cwd, size);
+      terminal = await openTerminal(await connectRpc(outer, procExit), command(...args), cwd, size);
     }
     const exited = terminal
       ? Promise.race([procExit, terminal.exited.then((code): Exit => ({ code, signal: null }))])
       : procExit;
-    const client = terminal ? await connectRpc(socket, exited) : embedded;
+    const client = await connectRpc(socket, exited);
     const pid = Number(await waitFor(() => client.call("getpid"), "Neovim to start", 10_000));
     // With a terminal UI, Neovim answers requests before it has loaded the plugins.
     await waitFor(() => client.eval("v:vim_did_enter"), "Neovim to have started", 10_000);
@@ -275,11 +275,6 @@ export class Nvim {
   /** Types into the terminal UI: raw bytes, `\r` for Enter, `\x1b` for Escape. Does not wait for the result. */
   type(keys: string): Promise<void> {
     return this.#ui().type(keys);
-  }
-
-  /** Runs Lua in the Neovim that is the terminal of the UI. */
-  inTerminal(code: string): Promise<unknown> {
-    return this.#ui().lua(code);
   }
 
   #ui(): Terminal {

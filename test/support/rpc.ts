@@ -1,6 +1,6 @@
 /** Connects to a Neovim over RPC. */
 import { connect, type Socket } from "node:net";
-import { PassThrough, type Readable, type Writable } from "node:stream";
+import { PassThrough } from "node:stream";
 import { NeovimClient } from "neovim/lib/api/client.js";
 import { z } from "zod";
 import { waitFor } from "./wait.ts";
@@ -29,24 +29,15 @@ export async function connectRpc(path: string, gone: Promise<unknown>): Promise<
     10_000,
   );
   if (socket === "ended") throw new Error("Neovim ended while it was starting");
-  return attach(socket, socket);
-}
-
-/** Connects to a Neovim that was started with `--embed`: its standard input and output are the connection. */
-export function embeddedRpc(neovim: { stdin: Writable; stdout: Readable }): NeovimClient {
-  return attach(neovim.stdout, neovim.stdin);
-}
-
-function attach(input: Readable, writer: Writable): NeovimClient {
-  // The client does not handle errors of the streams, so an error ends the stream.
+  // The client does not handle read errors, so an error ends the stream.
   const reader = new PassThrough();
-  input.on("data", (chunk) => reader.write(chunk));
-  input.on("close", () => reader.end());
-  for (const stream of new Set([input, writer])) stream.on("error", () => stream.destroy());
+  socket.on("data", (chunk) => reader.write(chunk));
+  socket.on("close", () => reader.end());
+  socket.on("error", () => socket.destroy());
   const own = { ...console };
   const client = new Client();
   Object.assign(console, own); // the client's logger has replaced the functions of the console
-  client.attach({ reader, writer });
+  client.attach({ reader, writer: socket });
   return client;
 }
 

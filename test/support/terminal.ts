@@ -13,8 +13,6 @@ export interface Terminal {
   screen(): Promise<string[]>;
   /** Sends keys like a keyboard: raw bytes, `\r` for Enter, `\x1b` for Escape. */
   type(keys: string): Promise<void>;
-  /** Runs Lua in the Neovim that serves as the terminal. */
-  lua(code: string): Promise<unknown>;
   /** Exit code of the program, when it has ended. */
   exited: Promise<number>;
 }
@@ -53,7 +51,6 @@ export async function openTerminal(
   return {
     screen: () => outer.request("nvim_buf_get_lines", [0, -1 - lines, -1, false]),
     type: (keys) => outer.request("nvim_call_function", ["chansend", [job, keys]]),
-    lua: (code) => outer.request("nvim_exec_lua", [code, []]),
     exited,
   };
 }
