@@ -81,8 +81,9 @@ export async function launchNvim(t: Scope, options: NvimOptions = {}): Promise<N
   const dirs = options.after?.dirs ?? makeDirs(options.below);
   const size = typeof options.tui === "object" ? options.tui : { columns: 120, lines: 40 };
   const isChecked = process.env["CHECK_CONTRACT"] !== undefined && !options.breaksContract;
-  const headlessSize = options.tui ? "" : "vim.o.columns, vim.o.lines = 160, 50\n";
-  const init = `${headlessSize}vim.opt.runtimepath:prepend(${JSON.stringify(root)})\n${isChecked ? REPORT_MESSAGES : ""}${options.init ?? ""}\n`;
+  // With --embed, Neovim shows messages also without a UI: nobody would answer its prompt for more.
+  const headless = options.tui ? "" : "vim.o.columns, vim.o.lines, vim.o.more = 160, 50, false\n";
+  const init = `${headless}vim.opt.runtimepath:prepend(${JSON.stringify(root)})\n${isChecked ? REPORT_MESSAGES : ""}${options.init ?? ""}\n`;
   writeFiles(dirs.config, { "nvim/init.lua": init });
   writeFiles(dirs.workspace, options.files ?? {});
 
