@@ -79,7 +79,9 @@ for (const { columns, set } of screens) {
     await isFree("no program", /cannot be run/);
     writeFileSync(join(nvim.dirs.tmp, "gemini"), "in the way");
     await nvim.input(":GeminiStart<CR>");
-    await isFree("a start that fails", /did not start/);
+    await isFree("a start with a warning", /cannot find this/);
+    await nvim.bridgeIs("running");
+    await nvim.stopBridge();
     await nvim.lua("vim.uv.fs_unlink(...)", join(nvim.dirs.tmp, "gemini"));
     await nvim.input(":GeminiStart<CR>");
     await nvim.bridgeIs("running");
