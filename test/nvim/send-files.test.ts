@@ -69,6 +69,54 @@ t.test(":GeminiAdd refuses too many files", async (t) => {
   t.match(await nvim.messages(), /101 files match, but at most 100 can be sent/);
 });
 
+t.test(":GeminiAdd refers to entries of explorers", async (t) => {
+  const nvim = await start(t, "", {
+    init: "vim.opt.runtimepath:prepend(vim.fn.getcwd() .. '/plugins')",
+    files: {
+      // What the functions of fern and NERDTree return.
+      "plugins/autoload/fern/helper.vim": `
+        function! fern#helper#call(act) abort
+          let path = getcwd() .. '/' .. trim(getline('.'))
+          return a:act({ 'sync': { 'get_cursor_node': { -> { '_path': path } } } })
+        endfunction`,
+      "plugins/plugin/nerdtree.vim": `
+        let g:NERDTreeFileNode = {}
+        function! g:NERDTreeFileNode.GetSelected() abort
+          let path = getcwd() .. '/' .. trim(getline('.'))
+          return path =~ '"' ? {} : { 'path': { 'str': { -> path } } }
+        endfunction`,
+      "sub/#%.txt": "",
+    },
+  });
+  const open = async (filetype: string, lines: string[], name = "") => {
+    await nvim.lua(
+      "local ft, lines, name = ... vim.cmd.enew() vim.bo.buftype = 'nofile' vim.api.nvim_buf_set_name(0, name) vim.fn.setline(1, lines) vim.bo.filetype = ft",
+      filetype,
+      lines,
+      name,
+    );
+  };
+  await open("dirvish", [nvim.path("sub/"), "a.txt"]);
+  await nvim.input("gg:GeminiAdd<CR>");
+  await receives(nvim, "<@sub >");
+  await nvim.input("G:GeminiAdd<CR>");
+  await receives(nvim, "<@a.txt >");
+  await open("directory", ["#%.txt", "b c.txt"], nvim.path("sub/"));
+  await nvim.input(":%GeminiSend these<CR>");
+  await receives(nvim, "<@sub/\\#%.txt @sub/b\\ c.txt these >");
+  await open("fern", ["a.txt", "  sub/b c.txt"]);
+  await nvim.input(":%GeminiAdd<CR>");
+  await receives(nvim, "<@a.txt @sub/b\\ c.txt >");
+  await open("nerdtree", ['" Press ? for help', "  sub/"]);
+  await nvim.input("gg:GeminiAdd<CR>");
+  await nvim.says("There is no file on this line");
+  await nvim.input("G:GeminiAdd<CR>");
+  await receives(nvim, "<@sub >");
+  await open("fyler", ["/1 a.txt"]);
+  await nvim.input(":GeminiAdd<CR>");
+  await nvim.says("fyler does not tell other plugins which file is on a line");
+});
+
 const snacks = process.env["SNACKS_NVIM"];
 if (!snacks) t.comment("snacks.nvim: not tried, SNACKS_NVIM does not name its source");
 else

@@ -71,24 +71,56 @@ function readers.snacks_picker_list(line)
   return picker and snacks.picker.util.path(picker.list:get(picker.list:row2idx(line)))
 end
 
+--- Each line is a path, absolute or relative to the current directory.
+function readers.dirvish(line)
+  return vim.fn.fnamemodify(vim.fn.getline(line), ":p")
+end
+
+--- The directory browser of Neovim 0.13. The buffer has the name of the directory, and each line is a name in it.
+function readers.directory(line)
+  return vim.fs.joinpath(vim.api.nvim_buf_get_name(0), vim.fn.getline(line))
+end
+
+--- See |fern-develop|. Nodes of other schemes than "file" have no `_path`.
+function readers.fern(line)
+  return at_line(line, function()
+    return vim.fn.eval("get(fern#helper#call({ helper -> helper.sync.get_cursor_node() }), '_path')")
+  end)
+end
+
+--- See |NERDTreeAPI|.
+function readers.nerdtree(line)
+  return at_line(line, function()
+    return vim.fn.eval("g:NERDTreeFileNode.GetSelected().path.str()")
+  end)
+end
+
+--- Filetypes of explorers without a public function that returns an entry.
+local UNREADABLE = { fyler = true }
+
 --- Returns the files and directories on lines of the current buffer.
 ---@param first integer 1-based.
 ---@param last integer
 ---@return string[]? paths Absolute. nil if the buffer is not an explorer.
+---@return string? problem The reason why there are no paths.
 function M.entries(first, last)
-  local read = readers[vim.bo.filetype]
-  if not read then
+  local filetype = vim.bo.filetype
+  local read = readers[filetype]
+  if UNREADABLE[filetype] then
+    local reason = "%s does not tell other plugins which file is on a line. Name the file: :GeminiAdd {file}."
+    return {}, reason:format(filetype)
+  elseif not read then
     return
   end
   local paths = {}
   for line = first, last do
     local ok, path = pcall(read, line)
     -- Leaves out the directory itself (".") and its parent ("..").
-    if ok and path and not path:find("/%.%.?/?$") and vim.uv.fs_lstat(path) then
+    if ok and type(path) == "string" and not path:find("/%.%.?/?$") and vim.uv.fs_lstat(path) then
       paths[#paths + 1] = vim.fs.normalize(path, { expand_env = false })
     end
   end
-  return paths
+  return paths, #paths == 0 and "There is no file on this line." or nil
 end
 
 return M

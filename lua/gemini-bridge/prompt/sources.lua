@@ -107,14 +107,14 @@ function sources.here(opts)
   if vim.bo.buftype == "quickfix" then
     return list_window(opts.lines)
   end
-  local entries = require("gemini-bridge.prompt.explorer").entries(lines_or_cursor(opts.lines))
+  local entries, problem = require("gemini-bridge.prompt.explorer").entries(lines_or_cursor(opts.lines))
   if entries then
     return vim.tbl_map(function(path)
       return { path = path }
-    end, entries),
-      "There is no file on this line."
+    end, entries), problem
   end
-  local path, problem = file_here()
+  local path
+  path, problem = file_here()
   if path then
     local lines = opts.lines or {}
     return { { path = path, first = lines[1], last = lines[2] } }
