@@ -194,7 +194,7 @@ return {
     "notify.desktop",
     false,
     "While Neovim is not focused, show a desktop notification when an agent waits for you or has finished. The "
-      .. "terminal must support OSC 9.",
+      .. "terminal must support OSC 9. See |gemini-bridge-tmux-notifications|.",
     a("boolean")
   ),
   experimental(

@@ -41,7 +41,7 @@
 ---@field keys? gemini_bridge.Config.diff.keys
 
 ---@class gemini_bridge.Config.notify
----@field desktop? boolean While Neovim is not focused, show a desktop notification when an agent waits for you or has finished. The terminal must support OSC 9.
+---@field desktop? boolean While Neovim is not focused, show a desktop notification when an agent waits for you or has finished. The terminal must support OSC 9. See gemini-bridge-tmux-notifications.
 
 ---@class gemini_bridge.Config.changes
 ---@field tell_agent? boolean Tell the agent with its next prompt, once, which of its changes you have undone. See gemini-bridge-tell-agent. Experimental.

@@ -64,9 +64,13 @@ local function plain(name)
   return (vim.fn.strcharpart(vim.fn.strtrans(name), 0, MAX_NAME_LENGTH):gsub("%c", "?"))
 end
 
---- Sends an escape sequence to the terminal in which Neovim runs. Works over SSH, too.
+--- Sends an escape sequence to the terminal in which Neovim runs. Works over SSH, too. tmux drops a sequence that it
+--- does not know, unless the sequence is wrapped.
 ---@param sequence string
 local function send(sequence)
+  if vim.env.TMUX then
+    sequence = "\27Ptmux;" .. sequence:gsub("\27", "\27\27") .. "\27\\"
+  end
   if vim.api.nvim_ui_send then
     return vim.api.nvim_ui_send(sequence)
   end
