@@ -301,6 +301,9 @@ t.test("outside of tmux, the provider tmux reports the problem", async (t) => {
   await nvim.lua("vim.env.TMUX, vim.env.TMUX_PANE = nil, nil");
   await nvim.command("Gemini");
   await nvim.says("needs a Neovim that runs in tmux");
+  await nvim.lua("vim.env.TMUX = '/no/such/socket,1,0'");
+  await nvim.command("Gemini");
+  await nvim.says("needs a pane, but this Neovim runs in a popup of tmux");
   t.same(await terminalNames(nvim), []);
   await enterTmux(nvim, "/no/such/socket", "%0");
   await nvim.command("Gemini");

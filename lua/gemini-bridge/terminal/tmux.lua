@@ -128,7 +128,8 @@ end
 ---@return string? problem
 function View:start(spec)
   if not vim.env.TMUX_PANE then
-    return 'provider = "tmux" needs a Neovim that runs in tmux'
+    return vim.env.TMUX and 'provider = "tmux" needs a pane, but this Neovim runs in a popup of tmux'
+      or 'provider = "tmux" needs a Neovim that runs in tmux'
   end
   local obstructed = obstacle(spec)
   if obstructed then
