@@ -1,6 +1,7 @@
 /** Runs all checks, and formats the report for a shell. */
 import { release } from "node:os";
 import { announcedEditors } from "../profiles/announced-editors.ts";
+import { isInstalled, isSetUp } from "../profiles/discovery-paths.ts";
 import { profilesOf } from "../profiles/profiles.ts";
 import { containerMark } from "../system/container.ts";
 import { platform } from "../system/platform.ts";
@@ -27,16 +28,19 @@ export async function examine(
   const command = facts ? ":GeminiDoctor" : `node ${process.argv[1]}`;
   const profiles = profilesOf(facts?.clis);
   const gemini = profiles.find(({ name }) => name === "gemini");
+  const used = profiles.filter((profile) => isInstalled(profile) || isSetUp(profile));
+  // A user without any CLI needs Gemini CLI, or the option for its program.
+  const startable = used.length === 0 && gemini ? [gemini] : used;
   const asker = { facts, command, profiles };
   const program = findProgram(gemini?.cmd[0] ?? "gemini", process.env);
   const temporary = platform.temporaryDirectory(process.env);
   const sections = [
     ...(pid === undefined ? [] : [checkRunning(table, pid, asker)]),
     checkMachine({ mark: containerMark(), release: release(), env: process.env, program }),
-    checkInstallation(facts, table, gemini),
+    checkInstallation(facts, table, gemini && startable.includes(gemini) ? gemini : undefined),
     facts ? checkBridge(facts, profiles, table) : checkEditors(announcedEditors(temporary), temporary),
     listRunning(table, asker),
-    ...profiles.map((profile) => checkStartable(profile, facts, table)),
+    ...startable.map((profile) => checkStartable(profile, facts, table)),
   ];
   return { sections: (await Promise.all(sections)).filter((one) => one !== undefined) };
 }

@@ -1,8 +1,5 @@
 /** Checks the installed CLIs that the user could start. */
-import { existsSync } from "node:fs";
-import { dirname } from "node:path";
 import { attempt } from "../base/attempt.ts";
-import { expand } from "../profiles/discovery-paths.ts";
 import type { Profile } from "../profiles/profiles.ts";
 import { platform } from "../system/platform.ts";
 import { findProgram, run } from "../system/program.ts";
@@ -17,19 +14,16 @@ import { checkToken } from "./socket-connection.ts";
 /**
  * Checks a CLI as it would start in Neovim: Gemini CLI in a `:terminal`, another CLI by `:Gemini cli=…`. Without
  * `facts`, checks it as this shell would start it.
- * @returns undefined if a CLI other than Gemini CLI is not installed
  */
 export async function checkStartable(
   profile: Profile,
   facts: Facts | undefined,
   table: ProcessTable,
-): Promise<Section | undefined> {
+): Promise<Section> {
   const { name, label, cmd } = profile;
   const isGemini = name === "gemini";
   const [program = "", ...args] = cmd;
   const path = findProgram(program, process.env);
-  const isThere = isGemini || profile.settings.files.some((file) => existsSync(dirname(expand(file))));
-  if (path === undefined && !isThere) return undefined;
   const findings = isGemini
     ? section(facts ? "A CLI started in :terminal" : "A CLI started here")
     : section(facts ? `${label} started by :Gemini cli=${name}` : `${label} started here`);

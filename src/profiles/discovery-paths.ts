@@ -2,9 +2,10 @@
  * Expands the paths in profiles. Such a path begins with `~` (home directory), `{tmp}` (temporary directory),
  * `{config}` (the user's settings directory) or `${NAME:-path}` (the value of a variable, or the path).
  */
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, join, normalize } from "node:path";
+import { basename, dirname, join, normalize } from "node:path";
+import { attempt } from "../base/attempt.ts";
 import { platform } from "../system/platform.ts";
 import { findProgram } from "../system/program.ts";
 import type { System, Variables } from "../system/system.ts";
@@ -35,14 +36,24 @@ export function directoryOf({ directory }: Pick<Profile, "directory">, env?: Var
  * directory in the user's home.
  */
 export function isActive(profile: Profile): boolean {
-  // For a CLI with lock files, checks whether the settings directory exists. The directory of the lock files does not
-  // show that the CLI is installed, because another CLI may have created it.
-  const own = profile.socket ? expand(profile.settings.files[0] ?? "") : directoryOf(profile);
-  return (
-    profile.directory.startsWith("{tmp}") ||
-    existsSync(dirname(own)) ||
-    findProgram(profile.cmd[0] ?? "", process.env) !== undefined
-  );
+  const isUsed = profile.socket ? isSetUp(profile) : existsSync(dirname(directoryOf(profile)));
+  return profile.directory.startsWith("{tmp}") || isUsed || isInstalled(profile);
+}
+
+/**
+ * Whether a CLI has a directory for settings. A directory that contains nothing but the discovery files does not count:
+ * the bridge may have created it for another CLI.
+ */
+export function isSetUp({ settings, directory }: Profile): boolean {
+  return settings.files.some((file) => {
+    const names = attempt(() => readdirSync(dirname(expand(file))));
+    return names !== undefined && names.join() !== basename(directory);
+  });
+}
+
+/** Whether the program of a CLI is on PATH. */
+export function isInstalled({ cmd }: Pick<Profile, "cmd">): boolean {
+  return findProgram(cmd[0] ?? "", process.env) !== undefined;
 }
 
 /** Returns the name of a discovery file. */

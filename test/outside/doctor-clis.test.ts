@@ -7,14 +7,19 @@ import { examine, runDoctor, START } from "../support/doctor.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
 
 /** Starts a Neovim with a running bridge. The programs of the CLIs do nothing. */
-async function start(t: Test, options: string, files: Record<string, string>): Promise<Nvim> {
+async function start(
+  t: Test,
+  options: string,
+  files: Record<string, string>,
+  programs = ["llxprt", "ola", "claude"],
+): Promise<Nvim> {
   const nvim = await startNvim(t, {
     files,
     init: `vim.env.PATH = vim.env.HOME .. '/bin:' .. vim.env.PATH
       require('gemini-bridge').setup({ ${options} })`,
   });
   mkdirSync(join(nvim.dirs.home, "bin"));
-  for (const name of ["llxprt", "ola", "claude"]) {
+  for (const name of programs) {
     const program = join(nvim.dirs.home, "bin", name);
     writeFileSync(program, "#!/usr/bin/env node\nprocess.stdin.resume();\n");
     chmodSync(program, 0o755);
@@ -126,14 +131,14 @@ t.test("the doctor checks the variable and the diff tool of Claude Code", async 
   t.match(await report(nvim), /OK.*The bridge accepts the token in the lock file/);
 });
 
-t.test("the doctor reports that opencode opens no reviews", async (t) => {
-  const nvim = await start(t, "", {});
-  await nvim.lua("vim.fn.writefile({}, vim.env.HOME .. '/bin/opencode')");
-  chmodSync(join(nvim.dirs.home, "bin/opencode"), 0o755);
-  await nvim.command("GeminiRestart");
-  await nvim.bridgeIs("running");
+t.test("the doctor reports no errors of other CLIs if only opencode is installed", async (t) => {
+  const nvim = await start(t, "", { "../config/opencode/opencode.json": "{}" }, ["opencode"]);
   const said = await report(nvim);
   t.match(said, /opencode started by :Gemini cli=opencode/);
   t.match(said, /OK.*finds this Neovim by .*\.claude\/ide\/\d+\.lock/);
   t.match(said, /opens no reviews\. It gets only the active file, the selection and the tools/);
+  t.notMatch(said, /ERROR|Claude Code|A CLI started in/);
+  const { output } = await runDoctor(nvim, []);
+  t.match(output, /ok .*The CLI finds editors in .*\.claude\/ide/);
+  t.notMatch(output, /ERROR|Claude Code|A CLI started here/);
 });

@@ -40,7 +40,7 @@ t.test("the doctor examines the Qwen Code that :Gemini would start", async (t) =
 });
 
 t.test("the doctor names the CLI whose settings keep the plugin from turning on IDE mode", async (t) => {
-  const files = { "../home/system.json": "{ no json" };
+  const files = { "../home/system.json": "{ no json", "../home/.gemini/settings.json": "{}" };
   const init = "vim.env.QWEN_CODE_SYSTEM_DEFAULTS_PATH = vim.env.HOME .. '/system.json'";
   const { nvim } = await start(t, {}, files, init);
   const sections = await examine(nvim);
