@@ -74,8 +74,5 @@ export const CLI_NAME = "streamable-http-client";
 /** The HTTP header in which CLIs with WebSockets send the token from their lock file. */
 export const SOCKET_TOKEN_HEADER = "x-claude-code-ide-authorization";
 
-/**
- * Name of this editor in discovery files. Gemini CLI accepts an editor other than VS Code only if `name` and
- * `displayName` are set.
- */
-export const IDE_INFO = { name: "neovim", displayName: "Neovim" } as const;
+/** Name of this editor in discovery files. */
+export const IDE_NAME = "neovim";

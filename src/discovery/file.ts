@@ -14,13 +14,14 @@ import {
 import { join } from "node:path";
 import * as z from "zod";
 import { attempt } from "../base/attempt.ts";
-import { IDE_INFO } from "../contract/companion.ts";
+import { IDE_NAME } from "../contract/companion.ts";
+import { announcedEditors } from "../profiles/announced-editors.ts";
 import { directoryOf, fileName } from "../profiles/discovery-paths.ts";
 import type { Profile } from "../profiles/profiles.ts";
 import { codeOf } from "../system/error-code.ts";
 import { platform } from "../system/platform.ts";
 import { readJson } from "../system/small-file.ts";
-import { type Announcement, discoveryContent } from "./content.ts";
+import { type Announcement, discoveryContent, editorName } from "./content.ts";
 import { DiscoveryError, prepareDirectory } from "./private-directory.ts";
 
 export interface DiscoveryFile {
@@ -72,7 +73,8 @@ export function createDiscoveryFile(profile: Profile, announcement: Announcement
     write(workspace) {
       prepareDirectory(profile);
       if (written === undefined && !profile.file.includes("{pid}")) refuseOthers(path);
-      const content = discoveryContent(profile, announcement, workspace);
+      const displayName = editorName(announcement, workspace, namesOfOthers(path, profile, announcement));
+      const content = discoveryContent(profile, announcement, workspace, displayName);
       let next: number | undefined;
       // Writes a draft and renames it, so that a CLI never reads an incomplete file. With "wx", the write fails if
       // another program has put a file or link at the draft's path.
@@ -131,10 +133,17 @@ function refuseOthers(path: string): void {
   if (!found?.isFile()) return;
   // A file without an editor's name may be replaced, because CLIs cannot use such a file.
   const name = platform.isOwn(found.uid) ? readJson(path, Named) : "of another user";
-  if (name !== undefined && name !== IDE_INFO.name)
+  if (name !== undefined && name !== IDE_NAME)
     throw new DiscoveryError(
       `${path} belongs to another editor (${name}); remove it if that editor is not running`,
     );
+}
+
+/** Returns the names of the other running editors with discovery files for the same CLI. */
+function namesOfOthers(own: string, profile: Profile, { editorPid }: Announcement): string[] {
+  return announcedEditors(platform.temporaryDirectory(process.env), profile)
+    .filter(({ path, pid, isAlive }) => isAlive && path !== own && pid !== editorPid)
+    .flatMap(({ content }) => content?.ideInfo?.displayName ?? []);
 }
 
 /** Returns the name for the draft of a discovery file. CLIs ignore files with such names. */

@@ -2,7 +2,7 @@
 import { lstatSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
-import { IDE_INFO } from "../contract/companion.ts";
+import { IDE_NAME } from "../contract/companion.ts";
 import { list } from "../profiles/announced-editors.ts";
 import { directoryOf, readFileName } from "../profiles/discovery-paths.ts";
 import { isLeftover } from "../profiles/leftover-files.ts";
@@ -13,7 +13,7 @@ import { draftName } from "./file.ts";
 
 const OfNeovim = z.object({
   ppid: z.int().positive().optional().catch(undefined),
-  ideInfo: z.object({ name: z.literal(IDE_INFO.name) }),
+  ideInfo: z.object({ name: z.literal(IDE_NAME) }),
 });
 
 /**

@@ -35,7 +35,7 @@ t.test("the bridge writes the discovery file and sets the environment", async (t
   t.equal(statSync(dirname(file.path)).mode & 0o777, 0o700);
   t.equal(file.pid, process.pid, "the parent of Neovim, which a shell in :terminal has for grandparent");
   t.equal(file.port, file.content.port);
-  t.same(file.content.ideInfo, { name: "neovim", displayName: "Neovim" });
+  t.same(file.content.ideInfo, { name: "neovim", displayName: "Neovim (a)" });
   t.equal(Buffer.from(file.content.authToken, "base64url").length, 32);
   t.same(file.content.workspacePath.split(":").sort(), [nvim.path("repo"), inside].sort());
 

@@ -19,7 +19,7 @@ t.test(
     t.match(lock, {
       pid: await nvim.lua("return vim.fn.getpid()"),
       workspaceFolders: [nvim.dirs.workspace],
-      ideName: "Neovim",
+      ideName: "Neovim (workspace)",
       port: (await bridge.status()).port,
       mode: 0o600,
     });

@@ -33,7 +33,7 @@ t.test(
     await nvim.startBridge();
     const locks = { qwen: lockOf(nvim, ".qwen"), ola: lockOf(nvim, ".ola") };
     t.not(locks.qwen.authToken, locks.ola.authToken);
-    t.match(locks.qwen, { ideName: "Neovim", ppid: await nvim.lua("return vim.fn.getpid()") });
+    t.match(locks.qwen, { ideName: "Neovim (workspace)", ppid: await nvim.lua("return vim.fn.getpid()") });
     t.same(readdirSync(nvim.dirs.tmp).includes("llxprt"), false, "one that is switched off");
     t.equal(await nvim.lua("return vim.env.LLXPRT_CODE_IDE_SERVER_PORT"), null);
     t.equal(await nvim.lua("return vim.env.OLA_CODE_IDE_SERVER_PORT"), String(locks.ola.port));

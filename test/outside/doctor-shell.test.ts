@@ -32,7 +32,7 @@ t.test("the doctor works in a shell outside Neovim", async (t) => {
 
   await nvim.startBridge();
   const [own] = readDiscovery(nvim.dirs.tmp);
-  const editor = `Neovim, process ${own?.pid}, port ${own?.port}`;
+  const editor = `Neovim (workspace), process ${own?.pid}, port ${own?.port}`;
 
   await t.test("the doctor in a shell finds a Neovim", async (t) => {
     const { code, sections } = await runDoctor(nvim, []);

@@ -44,7 +44,7 @@ t.test("the CLI's own search from a shell in :terminal finds the discovery file"
     `${clean} node '${join(root, "dist/doctor.cjs")}' --json >'${report}'; touch '${report}.done'\r`,
   );
   await waitFor(() => existsSync(`${report}.done`), "the doctor's report", 15_000);
-  const chooses = `The CLI chooses Neovim, process ${walked.pid}, port ${file?.port}`;
+  const chooses = `The CLI chooses Neovim (workspace), process ${walked.pid}, port ${file?.port}`;
   t.match(
     readFileSync(report, "utf8"),
     JSON.stringify(chooses),

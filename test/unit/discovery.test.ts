@@ -44,7 +44,7 @@ t.test(
       port: 22,
       workspacePath: "/a:/b",
       authToken: SECRET,
-      ideInfo: { name: "neovim", displayName: "Neovim" },
+      ideInfo: { name: "neovim", displayName: "Neovim (a)" },
     });
     t.equal(statSync(file.path).mode & 0o777, 0o600);
     for (const name of ["gemini", "gemini/ide"]) t.equal(statSync(join(directory, name)).mode & 0o777, 0o700);

@@ -17,8 +17,8 @@ t.test("each CLI gets its discovery file in its own directory and format", async
     { name: "ola", like: "qwen", cmd: ["ola"], directory: "~/.ola/ide", env: "OLA_CODE_IDE_" },
   ]);
   const content = { port: 22, workspacePath: "/a:/b", authToken: "secret" };
-  const ideInfo = { name: "neovim", displayName: "Neovim" };
-  const lock = { ...content, ppid: 12, ideName: "Neovim", ideInfo };
+  const ideInfo = { name: "neovim", displayName: "Neovim (a)" };
+  const lock = { ...content, ppid: 12, ideName: "Neovim (a)", ideInfo };
   for (const [name, path, expected] of [
     ["gemini", "gemini/ide/gemini-ide-server-11-22.json", { ...content, ideInfo }],
     ["qwen", ".qwen/ide/22.lock", lock],
@@ -33,6 +33,30 @@ t.test("each CLI gets its discovery file in its own directory and format", async
     file.remove();
     t.notOk(existsSync(file.path));
   }
+});
+
+t.test("editors in one folder have different names in the list of a CLI", (t) => {
+  const { profiles, find } = startProfiles(t, [{ name: "claude", like: "claude", cmd: ["claude"] }]);
+  for (const profile of profiles) {
+    const write = (editorPid: number, port: number, folder: string) => {
+      const file = createDiscoveryFile(profile, { pid: editorPid, editorPid, port, authToken: "secret" });
+      file.write([folder, "/repository"]);
+      t.teardown(file.remove);
+      const { ideName, ideInfo } = read(file.path);
+      if (profile.content !== "plain") t.equal(ideName, ideInfo.displayName);
+      return String(ideInfo.displayName);
+    };
+    t.equal(write(process.pid, 1, "/p/app"), "Neovim (app)", profile.name);
+    t.equal(write(process.ppid, 2, "/q/app"), `Neovim (app, ${process.ppid})`);
+    t.equal(write(process.ppid, 2, "/q/other"), "Neovim (other)", "after :cd");
+    t.equal(write(1, 3, "/\u001b[2Jx"), "Neovim (?[2Jx)");
+    t.equal(write(process.pid, 1, "/"), "Neovim");
+    t.equal(write(process.ppid, 2, "/"), `Neovim (${process.ppid})`);
+    t.equal(write(4_194_300, 4, "/p/gone"), "Neovim (gone)");
+    t.equal(write(1, 3, "/p/gone"), "Neovim (gone)", "the other editor has ended");
+  }
+  t.ok(find("claude"));
+  t.end();
 });
 
 t.test("the settings of each CLI are read with the keys of that CLI", async (t) => {
