@@ -109,6 +109,23 @@ local function create()
   return buf
 end
 
+--- Moves the focus to the previous window when the prompt's window closes. Neovim would choose a neighbour, such as a
+--- file explorer.
+---@param win integer
+local function go_back_after(win)
+  vim.api.nvim_create_autocmd("WinClosed", {
+    group = vim.api.nvim_create_augroup("gemini-bridge.prompt", { clear = false }),
+    pattern = tostring(win),
+    once = true,
+    callback = function()
+      local previous = vim.fn.win_getid(vim.fn.winnr("#"))
+      if vim.api.nvim_get_current_win() == win and previous ~= 0 then
+        focus.go(previous)
+      end
+    end,
+  })
+end
+
 --- Focuses the prompt's window. Opens the window at the bottom if necessary.
 ---@return integer buf
 local function show()
@@ -124,6 +141,7 @@ local function show()
     -- The current window may be a float, so the position is relative to the editor (`win = -1`).
     win = window.open(buf, { split = "below", win = -1, height = HEIGHT_LINES })
     window.make_plain(win)
+    go_back_after(win)
   end
   focus.go(win)
   return buf
