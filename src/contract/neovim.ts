@@ -109,6 +109,10 @@ export const events = {
     tick: z.number().int(),
     /** Lines of the screen, from top to bottom; absent after the program has ended. */
     lines: list(z.string()).optional(),
+    /** Indexes (from 0) of the lines that begin like a suggested prompt: a first cell unlike all others. */
+    suggested: list(z.number().int()),
+    /** Whether the user has typed nothing into the terminal since Enter. */
+    isUntouched: z.boolean(),
     /** Whether the CLI waits for a text that the user is editing in Neovim. */
     isEditing: z.boolean(),
   }),

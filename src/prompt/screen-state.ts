@@ -67,7 +67,7 @@ export function createCli(terminal: Terminal, known: Drawing | undefined, isRevi
       if (!screen) return undefined;
       drawing ??= recognize(screen.lines);
       if (screen.isEditing) return { state: "elsewhere", text: "" };
-      const reading = drawing ? read(screen.lines, drawing) : guess(screen.lines);
+      const reading = drawing ? read(screen.lines, drawing, screen.appearance) : guess(screen.lines);
       return screen.isScrolled ? { ...reading, isScrolled: true } : reading;
     },
   };

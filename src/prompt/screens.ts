@@ -21,8 +21,18 @@ export interface Drawing {
   readonly question: RegExp;
   /** Text that the CLI shows while the keys do not go to its prompt. */
   readonly elsewhere?: RegExp;
+  /** Whether the CLI may draw a suggested prompt in its empty prompt: the first character inverse, the rest dim. */
+  readonly suggests?: boolean;
   /** Whether paths in references are quoted (`@"a path"`). Otherwise, backslashes escape the blanks. */
   readonly quotesPaths?: boolean;
+}
+
+/** What is known about the text in a prompt besides its characters. */
+export interface Appearance {
+  /** Indexes of the lines that are drawn like a suggestion. Empty if the terminal does not show colours. */
+  readonly suggested: readonly number[];
+  /** Whether the prompt was empty once and has got no key and no paste since then. */
+  readonly isUntouched: boolean;
 }
 
 export interface Reading {
@@ -30,6 +40,8 @@ export interface Reading {
   readonly state: "empty" | "typed" | "menu" | "question" | "elsewhere" | "absent";
   /** The text in the prompt, without blanks. */
   readonly text: string;
+  /** A text that the CLI suggests in its empty prompt, without blanks. The first character typed replaces the text. */
+  readonly suggestion?: string;
   /**
    * Number of lines of the prompt, including blank lines. Absent if the prompt is empty, or if the screen ends with the
    * prompt.
@@ -60,6 +72,7 @@ export const DRAWINGS = {
     placeholder: /^ {2,3}\S/,
     message: /^ {2}> /,
     question: /^ +› +\d+\. /,
+    suggests: true,
   },
   claude: {
     prompt: /^❯\s(\[⧉ .*?\]\s*)?/,
@@ -67,6 +80,7 @@ export const DRAWINGS = {
     placeholder: /^Try "/,
     message: /^❯ \S/,
     question: /^ +❯ +\d+\. /,
+    suggests: true,
     quotesPaths: true,
   },
 } satisfies Partial<Record<CliKind, Drawing>>;
@@ -92,7 +106,8 @@ const DECORATION = /[\s\p{Cc}|│▌┃\u200b]/gu;
 /** Removes the characters to ignore when a text is compared with a screen. */
 export const bare = (text: string) => text.replace(DECORATION, "");
 
-export function read(lines: readonly string[], drawing: Drawing): Reading {
+/** @param appearance if absent, no text counts as a suggestion */
+export function read(lines: readonly string[], drawing: Drawing, appearance?: Appearance): Reading {
   const at = lines.findLastIndex((line) => drawing.prompt.test(line) || drawing.other.test(line));
   const sent = lines.slice(0, Math.max(at, 0)).findLastIndex((line) => drawing.message.test(line));
   // Checks all lines below the last sent message, because a question may be above the prompt.
@@ -105,7 +120,10 @@ export function read(lines: readonly string[], drawing: Drawing): Reading {
   if (drawing.other.test(first)) return { state: "elsewhere", text: "" };
   const text = first.replace(drawing.prompt, "");
   if (drawing.placeholder.test(text)) return { state: "empty", text: "" };
-  return typed(text, lines.slice(at + 1));
+  const reading = typed(text, lines.slice(at + 1));
+  const isSuggested = appearance && (appearance.suggested.includes(at) || appearance.isUntouched);
+  if (!drawing.suggests || !isSuggested || reading.state !== "typed") return reading;
+  return { state: "empty", text: "", suggestion: reading.text };
 }
 
 /**

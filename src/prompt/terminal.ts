@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EventPayload } from "../contract/neovim.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
+import type { Appearance } from "./screens.ts";
 
 /**
  * Interval at which even an unchanged screen is read (ms): some decisions depend on how long the screen has not
@@ -12,6 +13,8 @@ const LOOK_INTERVAL_MS = 100;
 /** The screen of a terminal. */
 export interface Screen {
   readonly lines: readonly string[];
+  /** Absent if nothing is known about the text in the prompt. */
+  readonly appearance?: Appearance;
   /** Whether the CLI waits for an external editor. */
   readonly isEditing: boolean;
   /** Whether the user scrolls back in a tmux pane (copy mode), in which tmux cannot paste as one text. */
@@ -103,8 +106,8 @@ export function createBuffers(bridge: Bridge, signal: AbortSignal): Buffers {
           });
           await Promise.race([change, sleep(LOOK_INTERVAL_MS, undefined, { signal })]);
         } while (!screen);
-        const { lines, isEditing } = screen;
-        return lines && { lines, isEditing };
+        const { lines, isEditing, suggested, isUntouched } = screen;
+        return lines && { lines, isEditing, appearance: { suggested, isUntouched } };
       },
       paste: (text) => type({ paste: text }),
       press: (keys) => type({ keys }),

@@ -16,6 +16,17 @@ const MAX_LOOK_INTERVAL_MS = 500;
  */
 const BUFFER = "gemini-bridge";
 
+const ESC = "\u001b";
+const ATTRIBUTES = `(?:${ESC}\\[[\\d;:]*m)`;
+
+/** Escape sequences in the output of `capture-pane -e`: attributes and links. */
+const ESCAPES = new RegExp(`${ATTRIBUTES}|${ESC}\\]8;[^${ESC}]*${ESC}\\\\`, "g");
+
+/** A suggested prompt: one inverse character, then dim characters. */
+const SUGGESTION = new RegExp(
+  `${ESC}\\[(?:\\d+;)*7m${ATTRIBUTES}?[^${ESC}]${ATTRIBUTES}?${ESC}\\[(?:\\d+;)*2m`,
+);
+
 /** Runs tmux. @throws {Refusal} with tmux's error message */
 export async function tmux(args: readonly string[], input = ""): Promise<string> {
   const { execFile } = await import("node:child_process"); // loaded late, so that the host starts fast
@@ -64,12 +75,20 @@ export function paneTerminal(pane: string, name: string, cwd: string, signal: Ab
         ";",
         "capture-pane",
         "-p",
+        "-e",
         "-t",
         pane,
       ];
       const [state, ...lines] = (await tmux(look).catch(() => "1")).split("\n");
       const [isDead, modes] = (state ?? "").split(" ");
-      return isDead === "1" ? undefined : { lines, isEditing: false, isScrolled: modes !== "0" };
+      if (isDead === "1") return undefined;
+      const suggested = lines.flatMap((line, index) => (SUGGESTION.test(line) ? [index] : []));
+      return {
+        lines: lines.map((line) => line.replace(ESCAPES, "")),
+        appearance: { suggested, isUntouched: false },
+        isEditing: false,
+        isScrolled: modes !== "0",
+      };
     },
     async paste(text) {
       await send(text, "-p");

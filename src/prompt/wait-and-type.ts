@@ -101,12 +101,16 @@ export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: W
     });
   }
 
+  /** Returns whether a text that counted as a suggestion stays in the prompt: it is then a text of the user. */
+  const isMixed = ({ text: shown }: Reading, { suggestion = "" }: Reading) =>
+    suggestion !== "" && shown.includes(suggestion) && !bare(text).includes(suggestion);
+
   /**
    * Waits until the text is on the screen, then presses Enter if the prompt is to be sent. If the CLI opens a question
    * meanwhile, waits until the user has answered the question. The CLI drops a text that arrives after the question has
    * opened: the result is then "dropped".
    */
-  function show(before: Reading): Promise<Reading | "dropped" | "lost" | undefined> {
+  function show(before: Reading): Promise<Reading | "dropped" | "lost" | "mixed" | undefined> {
     const tail = [...bare(text)].slice(-TAIL_LENGTH).join("");
     let since = Date.now();
     let shown: { text: string; since: number } | undefined;
@@ -122,6 +126,7 @@ export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: W
         if (!shown || (cli.drawing && shown.text !== reading.text))
           shown = { text: reading.text, since: now };
         if (now - shown.since < STABLE_MS) return undefined;
+        if (isMixed(reading, before)) return "mixed";
         return !enter || (await terminal.press("\r")) ? reading : undefined;
       } else if (now - since > (cli.drawing && !wasInterrupted ? KNOWN_SHOW_TIMEOUT_MS : SHOW_TIMEOUT_MS)) {
         return wasInterrupted && reading.text === before.text ? "dropped" : "lost";
@@ -167,6 +172,10 @@ export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: W
           typed: false,
           problem: `The text of the prompt did not appear in ${terminal.name}${consequence}.`,
         };
+      }
+      if (shown === "mixed") {
+        const problem = `The prompt of ${terminal.name} contains another text, too: press Enter there to send both.`;
+        return { typed: true, problem };
       }
       cli.ours = !enter && wasOurs ? shown.text : undefined;
       const problem = enter && cli.drawing ? await confirm(shown) : undefined;

@@ -1,5 +1,8 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import t from "tap";
 import { AGENT, received, receives, startWithEcho as start } from "../support/echo.ts";
+import { root, startNvim } from "../support/nvim.ts";
 import { shareNvim } from "../support/reset.ts";
 
 shareNvim(t);
@@ -127,6 +130,44 @@ t.test("with :GeminiSend!, Enter is pressed only after the CLI shows the text", 
   await deaf.input(":GeminiSend! go<CR>");
   await deaf.says(/Enter was not pressed/);
   t.notMatch(await deaf.lua("return table.concat(vim.fn.readfile('keys', 'b'), '\\n')"), /\r/);
+});
+
+t.test("a suggestion of the CLI in its prompt is replaced, and a text of the user is not sent", async (t) => {
+  const cli = join(root, "test/outside/fixtures/suggesting-cli.mjs");
+  const nvim = await startNvim(t, {
+    tui: true,
+    files: { "a.txt": "one\n" },
+    args: ["a.txt"],
+    init: `require('gemini-bridge').setup({ clis = { qwen = { cmd = { '${process.execPath}', '${cli}' }, args = {} } } })`,
+  });
+  const sent = () => (existsSync(nvim.path("sent")) ? readFileSync(nvim.path("sent"), "utf8") : "");
+  const send = (text: string) =>
+    nvim.lua("require('gemini-bridge').send({ source = 'nothing', text = ..., submit = true })", text);
+  const sends = (text: string) => nvim.waitFor(() => sent() === text, `${text} in ${sent()}`, 20_000);
+  const shows = (pattern: RegExp) =>
+    nvim.waitFor(async () => pattern.test((await nvim.screen()).join("\n")), `${pattern}`, 20_000);
+  await nvim.command("Gemini cli=qwen");
+  await shows(/ ➜ workspace/);
+  await send("first");
+  await sends("first \n");
+  await shows(/> run the tests/);
+  await send("second");
+  await sends("first \nsecond \n");
+
+  await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "Terminal mode");
+  await shows(/> run the tests/);
+  await nvim.input("mine");
+  await shows(/> mine/);
+  await send("third");
+  await shows(/> mine/);
+  t.equal(sent(), "first \nsecond \n", "the prompt waits");
+  await nvim.input("<BS><BS><BS><BS>");
+  if ((await nvim.lua("return vim.fn.has('nvim-0.11')")) === 1)
+    await sends("first \nsecond \nthird \n"); // the suggestion is recognized by its colours
+  else {
+    await nvim.input("go<CR>");
+    await sends("first \nsecond \ngo\nthird \n");
+  }
 });
 
 t.test("with the option send.focus, :GeminiSend focuses the terminal", async (t) => {

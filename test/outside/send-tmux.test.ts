@@ -178,3 +178,25 @@ t.test("a waiting prompt is not typed into the shell after the CLI has ended", a
   t.match(await nvim.messages(), /The prompt was not sent: the CLI in pane %\d+ has ended/);
   t.notOk(existsSync(nvim.path("typed")), "the shell has run nothing");
 });
+
+t.test("a suggestion of the CLI in its prompt is replaced", async (t) => {
+  const program = join(root, "test/outside/fixtures/suggesting-cli.mjs");
+  const nvim = await startNvim(t, {
+    files: { qwen: `${process.execPath} ${program}\n`, "a.txt": "one\n" },
+    init: "require('gemini-bridge').setup({ terminal = { cli = 'qwen' } })",
+  });
+  const tmux = await startTmux(t, nvim, nvim.dirs.workspace);
+  await nvim.startBridge();
+  tmux("split-window", "-d", "-c", nvim.dirs.workspace, "sh", nvim.path("qwen"));
+  const panes = () => tmux("capture-pane", "-p", "-t", ":.1");
+  await waitFor(() => panes().includes("workspace"), "the CLI");
+  const sent = () => (existsSync(nvim.path("sent")) ? readFileSync(nvim.path("sent"), "utf8") : "");
+  let all = "";
+  for (const text of ["first", "second", "third"]) {
+    await nvim.input(`:GeminiSend! --text ${text}<CR>`);
+    all += `${text} \n`;
+    await waitFor(() => sent() === all, text, 20_000).catch(async () =>
+      t.equal(sent(), all, `${panes()} ${await nvim.messages()}`),
+    );
+  }
+});

@@ -1,7 +1,7 @@
 /** Tests the delivery of prompts while the terminal changes at critical moments. */
 import t, { type Test } from "tap";
 import { type Cli, createCli } from "../../src/prompt/screen-state.ts";
-import { DRAWINGS } from "../../src/prompt/screens.ts";
+import { type Appearance, DRAWINGS } from "../../src/prompt/screens.ts";
 import { createBuffers, type Terminal } from "../../src/prompt/terminal.ts";
 import { createIdeEnabler } from "../../src/prompt/type-ide-enable.ts";
 import { deliver } from "../../src/prompt/wait-and-type.ts";
@@ -22,6 +22,9 @@ class Scripted implements Terminal {
   typed: string[] = [];
   isFollowed = false;
   screen = EMPTY;
+  appearance: Appearance = { suggested: [], isUntouched: false };
+  /** Returns the screen after a paste. */
+  show = (text: string) => [` > ${text}`];
   /** Runs before anything is typed. */
   beforeTyping = (_what: string) => {};
   #read = EMPTY;
@@ -35,7 +38,7 @@ class Scripted implements Terminal {
   async next() {
     await new Promise(setImmediate);
     this.#read = this.screen;
-    return { lines: this.screen, isEditing: false };
+    return { lines: this.screen, appearance: this.appearance, isEditing: false };
   }
   paste = (text: string) => this.#type(text);
   press = (keys: string) => this.#type(keys);
@@ -45,7 +48,7 @@ class Scripted implements Terminal {
     this.beforeTyping(what);
     if (this.#read !== this.screen) return false;
     this.typed.push(what);
-    this.screen = ["\r", "\x1b"].includes(what) ? EMPTY : [` > ${what}`];
+    this.screen = ["\r", "\x1b"].includes(what) ? EMPTY : this.show(what);
     return true;
   }
 }
@@ -55,6 +58,26 @@ const start = (): { terminal: Scripted; cli: Cli } => {
   return { terminal, cli: createCli(terminal, DRAWINGS.gemini, () => false) };
 };
 const prompt = () => ({ id: 1, submit: true, isCancelled: false });
+
+t.test("a suggestion in the prompt is replaced, and a text of the user is not sent", async (t) => {
+  for (const stays of [false, true]) {
+    const terminal = new Scripted();
+    const cli = createCli(terminal, DRAWINGS.qwen, () => false);
+    terminal.appearance = { suggested: [], isUntouched: true };
+    const suggestion = ["> run the tests", "────"];
+    terminal.screen = suggestion;
+    terminal.beforeTyping = () => {
+      terminal.appearance = { suggested: [], isUntouched: false };
+    };
+    terminal.show = (text) => [`> ${stays ? "run the tests" : ""}${text}`, "────"];
+    const { problem } = await deliver(cli, prompt(), { text: "hello", enter: true }, () => {});
+    t.same(terminal.typed, stays ? ["hello"] : ["hello", "\r"]);
+    t.equal(
+      problem,
+      stays ? "The prompt of gemini contains another text, too: press Enter there to send both." : undefined,
+    );
+  }
+});
 
 t.test("Enter is not pressed if a question opens just before", async (t) => {
   const { terminal, cli } = start();
@@ -176,7 +199,14 @@ t.test(
     const bridge = { tell() {}, call: () => answer } as never;
     const buffers = createBuffers(bridge, closing.signal);
     const show = (text: string) =>
-      buffers.handlers.screen({ buf: 1, tick: 1, lines: [text], isEditing: false });
+      buffers.handlers.screen({
+        buf: 1,
+        tick: 1,
+        lines: [text],
+        suggested: [],
+        isUntouched: false,
+        isEditing: false,
+      });
     const terminal = buffers.terminal(1, "gemini", "/");
     const unfollow = terminal.follow();
     show("first");

@@ -161,6 +161,23 @@ t.test("the state of the prompt and its text are read from the screens of CLIs",
   }
 });
 
+t.test(
+  "a suggestion counts as an empty prompt only if something shows that it is no text of the user",
+  (t) => {
+    const qwenLines = qwen("> run the tests").split("\n");
+    const at = qwenLines.indexOf("> run the tests");
+    const suggested = { state: "empty", text: "", suggestion: "runthetests" };
+    t.match(read(qwenLines, DRAWINGS.qwen, { suggested: [at], isUntouched: false }), suggested);
+    t.match(read(qwenLines, DRAWINGS.qwen, { suggested: [], isUntouched: true }), suggested);
+    t.match(read(qwenLines, DRAWINGS.qwen, { suggested: [at - 1], isUntouched: false }), { state: "typed" });
+    const claudeLines = claude("❯\u00a0run the tests").split("\n");
+    t.match(read(claudeLines, DRAWINGS.claude, { suggested: [], isUntouched: true }), suggested);
+    const geminiLines = gemini(" > run the tests").split("\n");
+    t.match(read(geminiLines, DRAWINGS.gemini, { suggested: [], isUntouched: true }), { state: "typed" });
+    t.end();
+  },
+);
+
 t.test("a CLI is recognized by its screen, whatever its program is called", async (t) => {
   const recognized = (screen: string) => recognize(screen.split("\n"));
   t.equal(recognized(gemini(EMPTY)), DRAWINGS.gemini);

@@ -177,6 +177,7 @@ function M.take_buffer(terminal, buf)
   end
   tell()
   require("gemini-bridge.terminal.follow_output").attach(buf)
+  require("gemini-bridge.terminal.typed_keys").watch(buf)
   require("gemini-bridge.terminal.hide_float").watch(buf)
   if terminal.cli == "gemini" then
     require("gemini-bridge.terminal.refused_login").watch(buf)
