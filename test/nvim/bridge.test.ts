@@ -1,5 +1,5 @@
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { mkdirSync, readFileSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import t, { type Test } from "tap";
 import { RunningBridge, startConnected } from "../support/bridge.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";

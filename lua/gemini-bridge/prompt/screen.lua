@@ -27,8 +27,8 @@ local function is_running(buf)
     and vim.fn.jobwait({ vim.bo[buf].channel }, 0)[1] == -1
 end
 
---- Returns true if a line on the screen begins like a suggested prompt: the first cell of the text differs from the cell
---- before, and the next cell from both. The cursor in a typed text changes a single cell.
+--- Returns true if a line on the screen begins like a suggested prompt: the first cell of the text differs from the
+--- cell before, and the next cell from both. The cursor in a typed text changes a single cell.
 ---@param win integer
 ---@param line integer 1-based.
 local function is_suggested(win, line)
