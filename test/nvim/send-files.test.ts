@@ -71,19 +71,20 @@ t.test(":GeminiAdd refuses too many files", async (t) => {
 
 t.test(":GeminiAdd refers to entries of explorers", async (t) => {
   const nvim = await start(t, "", {
-    init: "vim.opt.runtimepath:prepend(vim.fn.getcwd() .. '/plugins')",
-    files: {
-      // What the functions of fern and NERDTree return.
-      "plugins/autoload/fern/helper.vim": `
-        function! fern#helper#call(act) abort
-          let path = getcwd() .. '/' .. trim(getline('.'))
-          return a:act({ 'sync': { 'get_cursor_node': { -> { '_path': path } } } })
-        endfunction`,
-      "plugins/plugin/nerdtree.vim": `
+    // What the functions of fern and NERDTree return.
+    init: `
+      vim.opt.runtimepath:prepend(vim.fn.getcwd() .. '/plugins')
+      vim.cmd([[
         let g:NERDTreeFileNode = {}
         function! g:NERDTreeFileNode.GetSelected() abort
           let path = getcwd() .. '/' .. trim(getline('.'))
           return path =~ '"' ? {} : { 'path': { 'str': { -> path } } }
+        endfunction]])`,
+    files: {
+      "plugins/autoload/fern/helper.vim": `
+        function! fern#helper#call(act) abort
+          let path = getcwd() .. '/' .. trim(getline('.'))
+          return a:act({ 'sync': { 'get_cursor_node': { -> { '_path': path } } } })
         endfunction`,
       "sub/#%.txt": "",
     },
