@@ -254,6 +254,9 @@ local function unload()
       vim.on_key(nil, namespace)
     end
   end
+  vim.wait(2000, function()
+    return vim.on_key() == before.listeners -- a timer removes the listener of the last focus change
+  end, 5)
   local left = {}
   for _, each in ipairs(vim.api.nvim_get_autocmds({})) do
     local group = group_of(each)
