@@ -123,11 +123,16 @@ end })`;
 
 /** Smooth scroller, as neoscroll.nvim: scrolls line by line in a timer. */
 const SCROLLER = `
+_G.steps_to_scroll = 0
 for lhs, step in pairs({ ['<C-d>'] = '<C-e>j', ['<C-u>'] = '<C-y>k', zt = '<C-e>', zb = '<C-y>' }) do
   vim.keymap.set({ 'n', 'x' }, lhs, function()
     local keys = vim.api.nvim_replace_termcodes(step, true, false, true)
     for number = 1, 5 do
-      vim.defer_fn(function() pcall(vim.cmd.normal, { keys, bang = true }) end, number * 5)
+      _G.steps_to_scroll = _G.steps_to_scroll + 1
+      vim.defer_fn(function()
+        pcall(vim.cmd.normal, { keys, bang = true })
+        _G.steps_to_scroll = _G.steps_to_scroll - 1
+      end, number * 5)
     end
   end)
 end`;
