@@ -26,7 +26,10 @@ end
 ---@param win integer
 local function go_to_end(win)
   local last = vim.api.nvim_buf_line_count(vim.api.nvim_win_get_buf(win))
-  vim.api.nvim_win_set_cursor(win, { last, 0 })
+  -- When Neovim 0.10 exits, a window may still show a terminal without lines.
+  if last > 0 then
+    vim.api.nvim_win_set_cursor(win, { last, 0 })
+  end
 end
 
 --- Returns whether cursor and scroll position of the current window are the same as at the end of Terminal mode.
