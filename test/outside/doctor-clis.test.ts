@@ -1,10 +1,14 @@
 /** Tests the doctor with LLxprt Code, with a derived CLI, and without Gemini CLI. */
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
 import { examine, runDoctor, START } from "../support/doctor.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
+
+// `make` puts the programs of node_modules on PATH, such as Gemini CLI, which is not installed in these tests.
+const directories = (process.env["PATH"] ?? "").split(delimiter);
+process.env["PATH"] = directories.filter((each) => !each.endsWith("node_modules/.bin")).join(delimiter);
 
 /** Starts a Neovim with a running bridge. The programs of the CLIs do nothing. */
 async function start(
