@@ -30,12 +30,12 @@ class PaneCli {
     });
   }
 
-  /** Types into the empty prompt. Presses Enter when the screen shows the text. */
+  /** Types into the empty prompt. Presses Enter when the screen shows the text, until the CLI has taken the text. */
   async type(text: string): Promise<void> {
     await this.shows(/Type your message/);
     this.tmux("send-keys", "-l", text);
     await this.shows(new RegExp(`[>*] +${text}`));
-    this.tmux("send-keys", "End", "Enter");
+    await enter(this.tmux, text);
   }
 
   /** Makes the model write a file and then answer with the given texts. */
@@ -51,21 +51,29 @@ class PaneCli {
 }
 
 /**
- * Types `/ide enable` into a CLI. On a busy machine, the CLI may take Enter for an answer to its list of suggestions, and
- * keep the command. Therefore presses Enter until the command is gone.
+ * Presses Enter until a text is gone from the prompt of a CLI. On a busy machine, the CLI may take Enter for a part of a
+ * paste or for an answer to its list of suggestions, and keep the text.
  */
-async function enable(tmux: Tmux, ...pane: string[]): Promise<void> {
-  const screen = () => tmux("capture-pane", "-p", ...pane);
-  const prompt = () => screen().split("────").at(-1) ?? "";
-  tmux("send-keys", ...pane, "-l", "/ide enable");
-  await waitFor(() => /[>*] +\/ide enable[\s\S]*enable/.test(screen()), "the CLI to list commands", 20_000);
+async function enter(tmux: Tmux, text: string, ...pane: string[]): Promise<void> {
+  const prompt = () =>
+    tmux("capture-pane", "-p", ...pane)
+      .split("────")
+      .at(-1) ?? "";
   tmux("send-keys", ...pane, "End", "Enter");
   const isGone = () => {
-    const holds = /[>*] +\/ide enable/.test(prompt());
+    const holds = new RegExp(`[>*] +${text}`).test(prompt());
     if (holds) tmux("send-keys", ...pane, "End", "Enter");
     return !holds;
   };
-  await waitFor(isGone, "the CLI to take the command", 20_000);
+  await waitFor(isGone, "the CLI to take the text", 20_000);
+}
+
+/** Types `/ide enable` into a CLI. */
+async function enable(tmux: Tmux, ...pane: string[]): Promise<void> {
+  const screen = () => tmux("capture-pane", "-p", ...pane);
+  tmux("send-keys", ...pane, "-l", "/ide enable");
+  await waitFor(() => /[>*] +\/ide enable[\s\S]*enable/.test(screen()), "the CLI to list commands", 20_000);
+  await enter(tmux, "/ide enable", ...pane);
 }
 
 /** @param hasVariables whether the CLI has the environment variables of a terminal of Neovim */
@@ -118,6 +126,8 @@ async function start(t: Test, hasVariables: boolean) {
     await nvim.command("GeminiReject");
     await nvim.waitFor("#require('gemini-bridge').diffs() == 0", "the decision");
     t.equal(read(name), "one\n");
+    // When a request is cancelled, the CLI empties its prompt.
+    await cli.shows(new RegExp(`Write ${content}[\\s\\S]*Request cancelled[\\s\\S]*Type your message`));
     await nvim.command("GeminiGate off");
   }
 
