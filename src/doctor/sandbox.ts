@@ -2,6 +2,7 @@
 import { parseArgs } from "node:util";
 import * as z from "zod";
 import { type SettingsFile, setting } from "../profiles/settings.ts";
+import { platform } from "../system/platform.ts";
 import type { Variables } from "../system/system.ts";
 import type { Findings } from "./findings.ts";
 
@@ -28,7 +29,7 @@ export function checkSandbox(findings: Findings, sources: Sources): void {
   const found = findSandbox(sources);
   if (!found) return;
   const isSeatbelt =
-    found.kind === "sandbox-exec" || (!/docker|podman/.test(found.kind) && process.platform === "darwin");
+    found.kind === "sandbox-exec" || (!/docker|podman/.test(found.kind) && platform.name === "darwin");
   if (isSeatbelt)
     findings.warn(
       `Gemini CLI runs in the sandbox of macOS (${found.from}): since 0.60, this sandbox has a temporary directory of its own, in which the CLI does not find Neovim`,
