@@ -262,6 +262,18 @@ t.test("a plugin for status lines does not overwrite the winbars of a review", a
   await nvim.waitFor("vim.wo.winbar == 'of a plugin'", "the plugin's own winbar afterwards");
 });
 
+t.test("a winbar that an autocommand of a plugin sets does not replace the winbar of a review", async (t) => {
+  await propose(t, "one\ntwo\n");
+  await nvim.waitFor(`${WINBAR}:find('1 hunk', 1, true)`, "the winbar");
+  await nvim.lua(`_G.moved = 0
+    _G.mover = vim.api.nvim_create_autocmd('CursorMoved', { callback = function()
+      vim.wo[0][0].winbar, _G.moved = 'of a plugin', _G.moved + 1 -- as barbecue.nvim
+    end })`);
+  t.teardown(() => nvim.lua("vim.api.nvim_del_autocmd(_G.mover)"));
+  await nvim.input("ggj");
+  await nvim.waitFor(`_G.moved > 0 and ${WINBAR}:find('Proposal for', 1, true)`, "the review's winbar");
+});
+
 t.test("virtual lines and code lenses of the file are hidden during its review", async (t) => {
   await nvim.command("edit a.txt");
   await nvim.lua(`

@@ -44,6 +44,38 @@ function M.set(win, options)
   end
 end
 
+--- Shows the winbars of the plugin again where a plugin for status lines has overwritten them.
+local function restore_winbars()
+  for win, winbar in pairs(winbars) do
+    if not vim.api.nvim_win_is_valid(win) or vim.api.nvim_win_get_buf(win) ~= winbar.buf then
+      winbars[win] = nil
+    elseif vim.wo[win].winbar ~= winbar.text then
+      vim.api.nvim_set_option_value("winbar", winbar.text, { win = win, scope = "local" })
+    end
+  end
+end
+
+local group = vim.api.nvim_create_augroup("gemini-bridge.winbars", {})
+vim.api.nvim_create_autocmd("OptionSet", { group = group, pattern = "winbar", callback = restore_winbars })
+
+local is_listening = false
+
+--- Also restores winbars that an autocommand has overwritten, because OptionSet does not fire within autocommands.
+local function listen()
+  if is_listening then
+    return
+  end
+  is_listening = true
+  vim.api.nvim_create_autocmd("SafeState", {
+    group = group,
+    callback = function()
+      restore_winbars()
+      is_listening = next(winbars) ~= nil
+      return not is_listening
+    end,
+  })
+end
+
 --- Shows a winbar. Shows it again when a plugin for status lines overwrites it, until |M.set()| sets another winbar or
 --- the window shows another buffer.
 ---@param win integer
@@ -51,21 +83,8 @@ end
 function M.set_winbar(win, text)
   M.set(win, { winbar = text })
   winbars[win] = { buf = vim.api.nvim_win_get_buf(win), text = text }
+  listen()
 end
-
-vim.api.nvim_create_autocmd("OptionSet", {
-  group = vim.api.nvim_create_augroup("gemini-bridge.winbars", {}),
-  pattern = "winbar",
-  callback = function()
-    for win, winbar in pairs(winbars) do
-      if not vim.api.nvim_win_is_valid(win) or vim.api.nvim_win_get_buf(win) ~= winbar.buf then
-        winbars[win] = nil
-      elseif vim.wo[win].winbar ~= winbar.text then
-        vim.api.nvim_set_option_value("winbar", winbar.text, { win = win, scope = "local" })
-      end
-    end
-  end,
-})
 
 --- Returns the window-local values of some options.
 ---@param win integer
