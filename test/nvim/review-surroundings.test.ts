@@ -274,6 +274,35 @@ t.test("a winbar that an autocommand of a plugin sets does not replace the winba
   await nvim.waitFor(`_G.moved > 0 and ${WINBAR}:find('Proposal for', 1, true)`, "the review's winbar");
 });
 
+t.test("a picker may be a split window, and a float without focus is no picker", async (t) => {
+  await nvim.lua(`
+    local select, list = vim.ui.select, vim.api.nvim_list_wins
+    _G.answers, _G.looks = {}, 0
+    function vim.api.nvim_list_wins()
+      _G.looks = _G.looks + 1
+      return list()
+    end
+    function vim.ui.select(_, _, choose)
+      vim.cmd("botright 5new")
+      _G.picker, _G.choose, _G.looks = vim.api.nvim_get_current_win(), choose, 0
+      local place = { relative = "editor", row = 0, col = 0, width = 5, height = 1, focusable = false }
+      _G.context = vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), false, place) -- as treesitter-context
+    end
+    function _G.ask()
+      require("gemini-bridge.editor.choose")({ "a", "b" }, {}, function(choice)
+        table.insert(_G.answers, choice or "cancelled")
+      end)
+    end
+    function _G.restore() vim.ui.select, vim.api.nvim_list_wins = select, list end
+    _G.ask()`);
+  t.teardown(() => nvim.lua("_G.restore() vim.cmd('silent! only!')"));
+  await nvim.waitFor("_G.looks > 6", "more checks than without a picker");
+  await nvim.lua("_G.choose('b')");
+  await nvim.lua("vim.api.nvim_win_close(_G.picker, true) _G.ask() vim.api.nvim_win_close(_G.picker, true)");
+  await nvim.waitFor("#_G.answers == 2", "the end of the second question");
+  t.same(await nvim.lua("return _G.answers"), ["b", "cancelled"]);
+});
+
 t.test("virtual lines and code lenses of the file are hidden during its review", async (t) => {
   await nvim.command("edit a.txt");
   await nvim.lua(`

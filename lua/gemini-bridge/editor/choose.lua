@@ -6,13 +6,14 @@ local POLL_INTERVAL_MS = 200
 --- Number of checks in a row without a picker after which the user has cancelled. A picker may open its window later.
 local MAX_CHECKS_WITHOUT_PICKER = 5
 
---- Returns true if a picker may be open: a float that is newer than the question, or the command line.
+--- Returns true if a picker may be open: the command line, or a window that is newer than the question and can get the
+--- focus. Such a window may be a split. Other plugins show floats that cannot get the focus.
 ---@param before integer[] Windows before the question.
 ---@return boolean
 local function may_be_open(before)
   return vim.api.nvim_get_mode().mode:find("^[cr]") ~= nil
     or vim.iter(vim.api.nvim_list_wins()):any(function(win)
-      return not vim.list_contains(before, win) and vim.api.nvim_win_get_config(win).relative ~= ""
+      return not vim.list_contains(before, win) and vim.api.nvim_win_get_config(win).focusable
     end)
 end
 
