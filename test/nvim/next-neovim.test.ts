@@ -57,6 +57,7 @@ t.test("in a Neovim with the changes of 0.13", async (t) => {
       "c.txt": "c\n",
       "d.txt": "d\n",
       "long.txt": numbered(300),
+      "stored.txt": numbered(300),
     },
     args: ["a.txt"],
   });
@@ -165,5 +166,12 @@ t.test("in a Neovim with the changes of 0.13", async (t) => {
     await checked(() => writeFileSync(nvim.path("b.txt"), "from outside\n"));
     await nvim.waitFor(`${LINES} == 'from outside'`, "the user's choice");
     t.equal(await nvim.lua("return vim.g.asked"), 1);
+  });
+
+  await t.test("a session with the options of buffers does not switch 'autoread' off", async (t) => {
+    await nvim.command("set sessionoptions+=localoptions");
+    await nvim.command("edit! stored.txt");
+    await nvim.command("mksession! session.vim");
+    t.notMatch(page.read("session.vim"), /noautoread/);
   });
 });

@@ -19,11 +19,18 @@ local function has_other_handler(buf)
   return reload.has_autocommand({ "FileChangedShell" }, vim.api.nvim_buf_get_name(buf), buf, NAME)
 end
 
+--- Returns true if sessions or views store options of buffers. A restored 'noautoread' would outlive the bridge.
+---@return boolean
+local function are_options_stored()
+  return (vim.o.sessionoptions .. vim.o.viewoptions):find("options", 1, true) ~= nil
+end
+
 ---@param buf integer
 local function take_over_if_long(buf)
   local options, limit = vim.bo[buf], vim.o.undoreload
   if
     limit >= 0
+    and not are_options_stored()
     and vim.api.nvim_buf_line_count(buf) > limit
     and vim.api.nvim_buf_is_loaded(buf)
     and options.buftype == ""
