@@ -143,6 +143,18 @@ t.test("an edited text whose acceptance did not arrive is kept after Neovim's en
   t.match(keptTexts(nvim), [{ path: nvim.path("a.txt"), text: "twomine\n" }]);
 });
 
+t.test("an accepted text is kept if its CLI disconnects just before Neovim's end", async (t) => {
+  const { reviewer, nvim, id } = await start(t);
+  await reviewer.review();
+  await nvim.input("Amine<Esc>:w<CR>");
+  await reviewer.outcome();
+  await nvim.input("q:");
+  await reviewer.call("decision_settled", { id, delivered: false, filePath: nvim.path("a.txt") });
+  nvim.nvim.notify("nvim_input", ["iqall<CR>"]);
+  await nvim.exited;
+  t.match(keptTexts(nvim), [{ path: nvim.path("a.txt"), text: "twomine\n" }]);
+});
+
 /** Opens a review, adds a line to the proposal, and accepts with `:w`, or ends the review as `end` does. */
 async function handOver(reviewer: Reviewer, name: string, end?: (id: number) => Promise<unknown>) {
   const id = await reviewer.open(reviewer.nvim.path(name), "two\n");

@@ -246,13 +246,12 @@ local function report_lost(review, problem)
       "warn"
     )
   end
-  scheduler.now(function()
-    local command = saved_texts.keep({ filePath = review.filePath, content = content })
-    if command then
-      local reason = problem or ("%s has disconnected"):format(review.label)
-      notify(("%s. Open the accepted text of %s with %s"):format(reason, name, command), "warn")
-    end
-  end)
+  -- Saves the text at once, because Neovim may exit before it allows changes.
+  local command = saved_texts.keep({ filePath = review.filePath, content = content })
+  if command then
+    local reason = problem or ("%s has disconnected"):format(review.label)
+    notify(("%s. Open the accepted text of %s with %s"):format(reason, name, command), "warn")
+  end
 end
 
 --- Handles the report of the Node host that a decision was delivered or cannot be delivered.

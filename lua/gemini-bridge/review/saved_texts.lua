@@ -191,13 +191,19 @@ local function open(kept)
   return name
 end
 
---- Saves a text, unless the file on disk contains the text. Must not be called under |textlock|.
+--- Saves a text, unless the file on disk contains the text. Works at any moment: only the new buffer may have to wait.
 ---@param draft gemini_bridge.Draft
 ---@return string? command Ex command that shows the text. nil if the user does not need a message: the file contains
 --- the text, or was written with another text after the user's decision.
 function M.keep(draft)
   local kept = add(draft)
-  return kept and not kept.quiet and ":edit " .. open(kept) or nil
+  if not kept or kept.quiet then
+    return
+  end
+  scheduler.now(function()
+    open(kept)
+  end)
+  return ":edit " .. buffer_name(kept)
 end
 
 --- Shows a saved text in a new window. Lets the user choose if there are several texts.
