@@ -98,8 +98,16 @@ export const events = {
   /** The status view asks which editors a CLI finds in this directory. */
   editors_asked: z.object({ cwd: z.string() }),
   ...changeEvents,
-  /** The user has a prompt for the CLI in this terminal of `:Gemini`, or for any CLI if no terminal is open. */
-  prompt: z.object({ id: z.number().int(), submit: z.boolean(), terminal: z.string().optional() }),
+  /**
+   * The user has a prompt for the CLI in this terminal of `:Gemini`. Without a terminal, for any CLI outside of these
+   * terminals, or only for a CLI of the profile `cli`.
+   */
+  prompt: z.object({
+    id: z.number().int(),
+    submit: z.boolean(),
+    terminal: z.string().optional(),
+    cli: z.string().optional(),
+  }),
   /** The user has cancelled all undelivered prompts. */
   prompts_cancelled: z.unknown(),
   /** The screen of a watched terminal. Sent after changes, debounced. */

@@ -38,8 +38,11 @@ export interface Destinations {
   running(terminal: string): Cli | undefined;
   /** Waits until the CLI in a terminal is running. @returns undefined if the CLI has ended or was not found */
   started(terminal: string): Promise<Cli | undefined>;
-  /** Finds a CLI outside the terminals of `:Gemini`. */
-  outside(): Promise<Cli | undefined>;
+  /**
+   * Finds a CLI outside the terminals of `:Gemini`.
+   * @param profile name of the only profile whose CLIs count. Default: all
+   */
+  outside(profile?: string): Promise<Cli | undefined>;
 }
 
 export interface DestinationsOptions {
@@ -79,12 +82,16 @@ export function createDestinations(options: DestinationsOptions): Destinations {
     return cli;
   }
 
-  async function outside(name?: string): Promise<Cli | undefined> {
+  /** @param profile name of the only profile whose CLIs count, for a terminal that is not known */
+  async function outside(name?: string, profile?: string): Promise<Cli | undefined> {
     const places = await bridge.call("prompt_places", {});
     const own = name === undefined ? undefined : terminals.get(name);
-    const usual = { cmd: places.cmd };
+    const others =
+      profile === undefined
+        ? [{ cmd: places.cmd }, ...served]
+        : served.filter((each) => each.name === profile);
     const panes = [...terminals.values()].flatMap(({ pane, isOpen }) => (pane && isOpen ? [pane] : []));
-    const place = await findOutside(own ? [own] : [usual, ...served], places, panes);
+    const place = await findOutside(own ? [own] : others, places, panes);
     return place && cliIn(place, name);
   }
 
@@ -113,7 +120,7 @@ export function createDestinations(options: DestinationsOptions): Destinations {
       }
       return undefined;
     },
-    outside: () => outside(),
+    outside: (profile) => outside(undefined, profile),
   };
 }
 

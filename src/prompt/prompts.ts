@@ -41,6 +41,11 @@ interface Prompts {
   close(): void;
 }
 
+interface Queued extends Prompt {
+  /** The only profile whose CLIs may get the prompt. */
+  readonly cli: string | undefined;
+}
+
 interface PromptsOptions extends Omit<DestinationsOptions, "buffers" | "signal"> {
   log: Log;
   /** Counts the connected CLIs of a profile. CLIs that show "Disconnected" do not count. */
@@ -56,7 +61,7 @@ export function createPrompts(options: PromptsOptions): Prompts {
   const buffers = createBuffers(bridge, signal);
   const destinations = createDestinations({ ...options, buffers, signal });
   /** Waiting prompts by terminal of `:Gemini`. The key "" is for prompts without a terminal. */
-  const queues = new Map<string, Prompt[]>();
+  const queues = new Map<string, Queued[]>();
 
   /** Creates a function that reports why a prompt waits. Tells the user each reason only once. */
   function reporter(id: number, name: string): Waiting {
@@ -98,9 +103,9 @@ export function createPrompts(options: PromptsOptions): Prompts {
     return isAll || !delivery.typed ? delivery : type(userText);
   }
 
-  async function handle(terminal: string, prompt: Prompt): Promise<void> {
+  async function handle(terminal: string, prompt: Queued): Promise<void> {
     const { id } = prompt;
-    const cli = await (terminal === "" ? destinations.outside() : destinations.started(terminal));
+    const cli = await (terminal === "" ? destinations.outside(prompt.cli) : destinations.started(terminal));
     if (prompt.isCancelled) return;
     if (!cli && terminal === "") return bridge.tell("prompt_open", { id });
     const name = cli?.terminal.name ?? terminal;
@@ -116,7 +121,7 @@ export function createPrompts(options: PromptsOptions): Prompts {
     bridge.tell("prompt_done", { id, typed, problem });
   }
 
-  async function work(terminal: string, queue: Prompt[]): Promise<void> {
+  async function work(terminal: string, queue: Queued[]): Promise<void> {
     for (let prompt = queue[0]; prompt; prompt = queue[0]) {
       try {
         await handle(terminal, prompt);
@@ -144,10 +149,10 @@ export function createPrompts(options: PromptsOptions): Prompts {
   return {
     handlers: {
       ...buffers.handlers,
-      prompt({ id, submit, terminal = "" }) {
+      prompt({ id, submit, terminal = "", cli }) {
         const queue = queues.get(terminal) ?? [];
         queues.set(terminal, queue);
-        queue.push({ id, submit, isCancelled: false });
+        queue.push({ id, submit, cli, isCancelled: false });
         if (queue.length === 1) return work(terminal, queue);
         bridge.tell("prompt_waits", { id, reason: "the earlier prompts are delivered", say: false });
       },

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { startBridge } from "../support/bridge.ts";
 import { AGENT, received, receives, startWithEcho as start } from "../support/echo.ts";
 import { root, startNvim } from "../support/nvim.ts";
 import { shareNvim } from "../support/reset.ts";
@@ -237,6 +238,34 @@ t.test("prompts reach a CLI that the user has started in :terminal", async (t) =
     0,
     "none was started",
   );
+});
+
+t.test("the reason of a rejection reaches no other CLI than that of the proposal", async (t) => {
+  const { bridge, nvim } = await startBridge(t, {
+    files: { "a.txt": "one\n", "my-qwen": AGENT.replace("exec ", "") },
+    args: ["a.txt"],
+    init: "require('gemini-bridge').setup({ clis = { qwen = { cmd = { 'my-qwen' } } } })",
+  });
+  await nvim.input(":botright new | terminal sh ./my-qwen<CR>");
+  await nvim.waitFor(() => existsSync(nvim.path("received")), "the other CLI");
+  await nvim.input("<C-w>p");
+  const gemini = await bridge.client("gemini");
+  const rejects = async () => {
+    await gemini.openDiff(nvim.path("a.txt"), "two\n");
+    await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the proposal");
+    return () => nvim.input(":GeminiReject use three<CR>");
+  };
+  await (await rejects())();
+  await nvim.says("The reason was not sent, because no terminal with the CLI was found.");
+
+  await nvim.command("messages clear");
+  const reject = await rejects();
+  await bridge.client("another");
+  await gemini.close();
+  await nvim.waitFor(async () => (await bridge.status()).clients.length === 1, "the end of the connection");
+  await reject();
+  await nvim.says("The reason was not sent, because the terminal of the CLI is unknown.");
+  t.equal(received(nvim), "");
 });
 
 for (const [moment, enter, leave] of [

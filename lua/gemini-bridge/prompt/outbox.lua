@@ -26,8 +26,8 @@ local HINT = " (:GeminiSend --cancel)"
 ---@field quotes_paths? boolean True if the CLI accepts quoted paths: `@"a path"`.
 ---@field name? string Name of the CLI.
 ---@field waits? string Reason for waiting. Continues the sentence "The prompt waits until …".
----@field is_reason? boolean True for the reason of a rejection. It belongs to one CLI, and starts no other CLI.
----@field terminal? string The terminal of that CLI, if known.
+---@field client? { cli: string, terminal?: string } Only for the reason of a rejection: the CLI to which it belongs. The reason starts
+---no other CLI.
 
 --- Undelivered prompts, oldest first.
 ---@type gemini_bridge.Prompt[]
@@ -80,12 +80,17 @@ end
 
 ---@param prompt gemini_bridge.Prompt
 local function hand_over(prompt)
-  local last = terminals.last()
-  local terminal = prompt.terminal
-  if not prompt.is_reason then
-    terminal = last and last.name
+  local client, last = prompt.client, terminals.last()
+  local terminal = last and last.name
+  if client then
+    terminal = client.terminal
   end
-  channel.notify("prompt", { id = prompt.id, submit = prompt.submit, terminal = terminal })
+  channel.notify("prompt", {
+    id = prompt.id,
+    submit = prompt.submit,
+    terminal = terminal,
+    cli = client and client.cli,
+  })
 end
 
 vim.api.nvim_create_autocmd("User", {
@@ -136,11 +141,13 @@ end
 ---@param reason string
 function M.send_reason(client, reason)
   local prompt = add({}, reason, true)
-  prompt.is_reason, prompt.terminal = true, terminals.get(client) and client
-  local clients = status.get().clients
-  if not prompt.terminal and #clients == 1 then
-    prompt.terminal = clients[1].terminal
-  elseif not prompt.terminal then
+  local same = vim.tbl_filter(function(each)
+    return each.terminal == client or each.name == client
+  end, status.get().clients)
+  -- A CLI whose connection was interrupted is not in this list, but its terminal may still be there.
+  local lost = #same == 0 and terminals.get(client)
+  prompt.client = lost and { terminal = client, cli = lost.cli } or #same == 1 and same[1] or nil
+  if not prompt.client then
     return keep(prompt, "The reason was not sent, because the terminal of the CLI is unknown.")
   end
   hand_over(prompt)
@@ -205,7 +212,7 @@ end
 function M.found(params)
   local prompt = find(params.id) or error("the prompt was cancelled", 0)
   prompt.name, prompt.cwd, prompt.quotes_paths = params.name, params.cwd, params.quotesPaths
-  local terminal, focus = terminals.get(params.name), config.get().send.focus and not prompt.is_reason
+  local terminal, focus = terminals.get(params.name), config.get().send.focus and not prompt.client
   local win = params.buf and vim.fn.win_findbuf(params.buf)[1]
   if focus and (terminal or win) then
     scheduler.now(function()
@@ -232,7 +239,7 @@ function M.open(params)
     local prompt = find(params.id)
     if not prompt then
       return
-    elseif prompt.is_reason then
+    elseif prompt.client then
       return keep(prompt, "The reason was not sent, because no terminal with the CLI was found.")
     end
     if not terminals.last() then
