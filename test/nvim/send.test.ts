@@ -157,17 +157,26 @@ t.test("a suggestion of the CLI in its prompt is replaced, and a text of the use
 
   await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "Terminal mode");
   await shows(/> run the tests/);
+  await nvim.lua("vim.api.nvim_paste('mine', true, -1)");
+  await shows(/> mine/);
+  await send("not now");
+  await nvim.says("The prompt waits until you send or delete your text");
+  await nvim.lua("require('gemini-bridge.prompt.outbox').cancel()");
+  await nvim.input("<CR>");
+  await sends("first \nsecond \nmine\n");
+
+  await shows(/> run the tests/);
   await nvim.input("mine");
   await shows(/> mine/);
   await send("third");
   await shows(/> mine/);
-  t.equal(sent(), "first \nsecond \n", "the prompt waits");
+  t.equal(sent(), "first \nsecond \nmine\n", "the prompt waits");
   await nvim.input("<BS><BS><BS><BS>");
   if ((await nvim.lua("return vim.fn.has('nvim-0.11')")) === 1)
-    await sends("first \nsecond \nthird \n"); // the suggestion is recognized by its colours
+    await sends("first \nsecond \nmine\nthird \n"); // the suggestion is recognized by its colours
   else {
     await nvim.input("go<CR>");
-    await sends("first \nsecond \ngo\nthird \n");
+    await sends("first \nsecond \nmine\ngo\nthird \n");
   }
 });
 

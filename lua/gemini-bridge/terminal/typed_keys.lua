@@ -19,7 +19,18 @@ local function note(key)
   M.typed(vim.api.nvim_get_current_buf(), key)
 end
 
---- Starts to watch the keys in a terminal. Costs nothing outside Terminal mode.
+--- |vim.paste()| before Terminal mode. A paste of the terminal in which Neovim runs calls this function, but sends no keys.
+local paste = vim.paste
+
+---@param lines string[]
+---@param phase -1|0|1|2|3
+---@return boolean?
+local function note_paste(lines, phase)
+  M.typed(vim.api.nvim_get_current_buf(), table.concat(lines, "\n"))
+  return paste(lines, phase)
+end
+
+--- Starts to watch keys and pastes in a terminal. Costs nothing outside Terminal mode.
 ---@param buf integer
 function M.watch(buf)
   local group = vim.api.nvim_create_augroup("gemini-bridge.typed_keys." .. buf, {})
@@ -28,9 +39,15 @@ function M.watch(buf)
   end
   on("TermEnter", function()
     vim.on_key(note, keys)
+    if vim.paste ~= note_paste then
+      paste, vim.paste = vim.paste, note_paste
+    end
   end)
   on("TermLeave", function()
     vim.on_key(nil, keys)
+    if vim.paste == note_paste then
+      vim.paste = paste
+    end
   end)
   on("BufWipeout", function()
     touched[buf] = nil
