@@ -15,7 +15,11 @@ const Sandbox = z.union([
     .transform(({ enabled, command }) => enabled && (command ?? true)),
 ]);
 
-const OPTIONS = { sandbox: { type: "boolean", short: "s" }, prompt: { type: "string", short: "p" } } as const;
+const OPTIONS = {
+  sandbox: { type: "boolean", short: "s" },
+  "no-sandbox": { type: "boolean" },
+  prompt: { type: "string", short: "p" },
+} as const;
 
 interface Sources {
   readonly env: Variables;
@@ -50,7 +54,7 @@ function findSandbox({ env, words, files }: Sources): { kind: string; from: stri
   const variable = env["GEMINI_SANDBOX"];
   if (variable) return isOn(variable) ? { kind: variable, from: "GEMINI_SANDBOX is set" } : undefined;
   const parsed = parseArgs({ args: [...words], options: OPTIONS, strict: false, allowPositionals: true });
-  const flag = parsed.values.sandbox;
+  const flag = parsed.values["no-sandbox"] === true ? false : parsed.values.sandbox;
   if (flag !== undefined) return isOn(flag) ? { kind: String(flag), from: "its command line" } : undefined;
   const said = setting(files, "tools.sandbox", Sandbox);
   return isOn(said?.value)

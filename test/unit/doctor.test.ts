@@ -251,5 +251,6 @@ t.test("the doctor recognizes the sandboxes of Gemini CLI", async (t) => {
   t.equal(inSandbox({}), "none");
   t.equal(inSandbox({ GEMINI_SANDBOX: "false" }, ["-s"]), "none", "the variable has priority");
   t.equal(inSandbox({}, ["--sandbox=false"], { tools: { sandbox: true } }), "none");
+  t.equal(inSandbox({}, ["--no-sandbox"], { tools: { sandbox: true } }), "none");
   t.equal(inSandbox({}, ["-p", "-s"]), "none", "a prompt that looks like a flag");
 });
