@@ -35,7 +35,7 @@ const RECONNECT_DELAY_MS = 4_000;
  * Question of Gemini CLI 0.61.0 whether to connect, with blanks and borders removed. It has the name of the editor, see
  * `editorName` in src/discovery/content.ts. Esc closes the question.
  */
-const QUESTION = /doyouwanttoconnectneovim.{0,60}togeminicli\?/i;
+const QUESTION = /doyouwanttoconnectneovim.{0,60}togeminicli\?/iu;
 /** Text that the CLI shows while it works. The CLI would queue a command as a prompt at this time. */
 const WORKING = /esctocancel/i;
 const COMMAND = "/ide enable";

@@ -9,7 +9,7 @@ import { waitFor } from "../support/wait.ts";
 
 const EMPTY = [" >   Type your message or @path/to/file"];
 const QUESTION = ["│ ● 1. Allow once"];
-const CONNECT_QUESTION = ["│ Do you want to connect Neovim (app) to │", "│ Gemini CLI? │"];
+const CONNECT_QUESTION = [`│ Do you want to connect Neovim (${"🦀".repeat(40)}) to │`, "│ Gemini CLI? │"];
 
 /**
  * A simulated terminal with a CLI. The CLI shows pasted text, and clears its prompt at Enter. Like Neovim, the terminal
