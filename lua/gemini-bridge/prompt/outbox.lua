@@ -26,8 +26,8 @@ local HINT = " (:GeminiSend --cancel)"
 ---@field quotes_paths? boolean True if the CLI accepts quoted paths: `@"a path"`.
 ---@field name? string Name of the CLI.
 ---@field waits? string Reason for waiting. Continues the sentence "The prompt waits until …".
----@field client? { cli: string, terminal?: string } Only for the reason of a rejection: the CLI to which it belongs. The reason starts
----no other CLI.
+---@field client? { cli: string, terminal?: string } Only for the reason of a rejection: the CLI to which it belongs.
+---It starts no other CLI.
 
 --- Undelivered prompts, oldest first.
 ---@type gemini_bridge.Prompt[]

@@ -19,7 +19,8 @@ local function note(key)
   M.typed(vim.api.nvim_get_current_buf(), key)
 end
 
---- |vim.paste()| before Terminal mode. A paste of the terminal in which Neovim runs calls this function, but sends no keys.
+--- |vim.paste()| before Terminal mode. A paste of the terminal in which Neovim runs calls this function, but sends no
+--- keys.
 local paste = vim.paste
 
 ---@param lines string[]
