@@ -159,24 +159,35 @@ t.test("a suggestion of the CLI in its prompt is replaced, and a text of the use
   await shows(/> run the tests/);
   await nvim.lua("vim.api.nvim_paste('mine', true, -1)");
   await shows(/> mine/);
-  await send("not now");
-  await nvim.says("The prompt waits until you send or delete your text");
-  await nvim.lua("require('gemini-bridge.prompt.outbox').cancel()");
+  const waits = async () => {
+    await send("not now");
+    await nvim.says("The prompt waits until you send or delete your text");
+    await nvim.lua("require('gemini-bridge.prompt.outbox').cancel()");
+    await nvim.command("messages clear");
+  };
+  await waits();
   await nvim.input("<CR>");
   await sends("first \nsecond \nmine\n");
+
+  await shows(/> run the tests/);
+  await nvim.input("two\\<CR>");
+  await shows(/> two\s*$/m);
+  await waits();
+  await nvim.input("lines<CR>");
+  await sends("first \nsecond \nmine\ntwo\r\n  lines\n");
 
   await shows(/> run the tests/);
   await nvim.input("mine");
   await shows(/> mine/);
   await send("third");
   await shows(/> mine/);
-  t.equal(sent(), "first \nsecond \nmine\n", "the prompt waits");
+  t.equal(sent(), "first \nsecond \nmine\ntwo\r\n  lines\n", "the prompt waits");
   await nvim.input("<BS><BS><BS><BS>");
   if ((await nvim.lua("return vim.fn.has('nvim-0.11')")) === 1)
-    await sends("first \nsecond \nmine\nthird \n"); // the suggestion is recognized by its colours
+    await sends("first \nsecond \nmine\ntwo\r\n  lines\nthird \n"); // the suggestion is recognized by its colours
   else {
     await nvim.input("go<CR>");
-    await sends("first \nsecond \nmine\ngo\nthird \n");
+    await sends("first \nsecond \nmine\ntwo\r\n  lines\ngo\nthird \n");
   }
 });
 

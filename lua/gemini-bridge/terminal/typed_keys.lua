@@ -3,8 +3,8 @@ local M = {}
 
 local keys = vim.api.nvim_create_namespace("gemini-bridge.typed_keys")
 
---- Terminals in which the user has typed since Enter, by buffer.
----@type table<integer, true>
+--- Terminals in which the user has typed since Enter, by buffer, with the last key or paste.
+---@type table<integer, string>
 local touched = {}
 
 --- Keys that leave Terminal mode.
@@ -58,9 +58,10 @@ end
 
 --- Notes that a program has typed into a terminal.
 ---@param buf integer
----@param text string "\r" empties the prompt.
+---@param text string "\r" empties the prompt, except after a backslash: CLIs then insert a line break.
 function M.typed(buf, text)
-  touched[buf] = text ~= "\r" or nil
+  local is_sent = text == "\r" and not vim.endswith(touched[buf] or "", "\\")
+  touched[buf] = not is_sent and text or nil
 end
 
 --- Returns true if the user has typed nothing since Enter.
