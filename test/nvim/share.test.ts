@@ -102,4 +102,14 @@ t.test("options that are set while a CLI is connected apply at once", async (t) 
   await nvim.waitFor(() => files() === 1, "the file again");
   await nvim.lua("require('gemini-bridge').setup({ context = { share = false } })");
   t.equal(await nvim.lua("return require('gemini-bridge').shared().paused"), false, "the decision stays");
+
+  const isPaused = await nvim.lua(`
+    package.loaded['gemini-bridge.context.consent'] = nil
+    local consent = require('gemini-bridge.context.consent')
+    require('gemini-bridge').setup({ context = { share = 'ask' } })
+    consent.ask(consent.decide)
+    consent.decide(true)
+    _G.answer(nil)
+    return consent.is_paused()`);
+  t.equal(isPaused, false, "a closed question does not change what :GeminiShare has decided meanwhile");
 });

@@ -56,7 +56,10 @@ function M.ask(decide)
   is_asked = true
   local prompt = "Share open files, cursor, selection and diagnostics with connected CLIs?"
   choose(ANSWERS, { prompt = prompt }, function(answer)
-    decide(answer == ANSWERS[2])
+    -- If the user has decided by `:GeminiShare` meanwhile, the end of the picker changes nothing.
+    if answer or decision == nil then
+      decide(answer == ANSWERS[2])
+    end
   end)
 end
 
