@@ -268,6 +268,22 @@ for (const keys of [":%bdelete!<CR>", ":%bwipeout!<CR>"])
     t.match(keptTexts(nvim), [{ text: "twomine, too\n" }]);
   });
 
+t.test("a text that was kept twice is not offered after the user has deleted its buffer", async (t) => {
+  const first = await start(t);
+  const { reviewer, nvim } = first;
+  await reviewer.review();
+  await nvim.input("Amine<Esc>");
+  const command = await endReview(first);
+  await nvim.command("messages clear");
+  const id = await reviewer.open(nvim.path("a.txt"), "two\n");
+  await reviewer.review();
+  await nvim.input("Amine<Esc>");
+  t.equal(await endReview({ reviewer, nvim, id }), command);
+  await nvim.command(command.replace(":edit", "bdelete!"));
+  await nvim.command("GeminiReview");
+  await nvim.says(/No pending proposals/);
+});
+
 t.test("two Neovims that end at the same time both keep their texts", async (t) => {
   const { reviewer, nvim } = await start(t);
   await reviewer.review();

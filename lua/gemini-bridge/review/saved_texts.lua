@@ -165,9 +165,11 @@ local function add(draft)
   while not same and private_file.create(file_of(id)) == "EEXIST" do
     id = id + 1 -- another Neovim has just used this id
   end
-  local quiet = draft.version ~= nil and draft.version ~= path.version(draft.filePath)
-  own[id] = { id = id, path = draft.filePath, text = content, quiet = quiet }
-  save(own[id])
+  -- Uses the same record as the buffer of this text, so that deleting the buffer deletes the text.
+  local added = same or { id = id, path = draft.filePath, text = content }
+  added.quiet = draft.version ~= nil and draft.version ~= path.version(draft.filePath)
+  added.deleted, own[id] = nil, added
+  save(added)
   local size = #content
   for _, kept in ipairs(earlier) do
     size = size + #kept.text
@@ -175,7 +177,7 @@ local function add(draft)
       vim.uv.fs_unlink(file_of(kept.id))
     end
   end
-  return own[id]
+  return added
 end
 
 --- Loads a saved text into a new hidden buffer.
