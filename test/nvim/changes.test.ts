@@ -128,6 +128,13 @@ t.test(
     await changed(4);
     t.equal(read("new.txt"), "a\n", "the page without changes reverts the undo");
     t.notMatch(await nvim.messages(), /E\d+|conflict|cannot/);
+    await nvim.input("q");
+    await nvim.command("GeminiUndo all");
+    await changed(0);
+    await nvim.command("GeminiStop");
+    await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the end of the bridge");
+    await nvim.command("GeminiChanges");
+    await nvim.says(/No unreviewed changes\. The bridge is stopped: run :GeminiStart/);
   },
 );
 

@@ -109,6 +109,15 @@ end
 --- Number of decisions that the user can probably revert. The host may remember fewer.
 local revertible = 0
 
+-- Only the host knows the decisions, and does not store them.
+vim.api.nvim_create_autocmd("User", {
+  group = vim.api.nvim_create_augroup("gemini-bridge.changes.revertible", {}),
+  pattern = { "GeminiStarted", "GeminiStopped" },
+  callback = function()
+    revertible = 0
+  end,
+})
+
 --- Returns true if the user can probably revert a decision.
 ---@return boolean
 function M.can_revert()
