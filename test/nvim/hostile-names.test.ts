@@ -128,6 +128,7 @@ t.test("no name is executed or expanded where it is shown or passed on", async (
     await isHarmless(t, nvim, "quickfix");
     await nvim.command("cclose");
     await nvim.command("GeminiHistory");
+    await nvim.waitFor("vim.bo.filetype == 'gemini_history'", "the history");
     await nvim.input("G");
     await isHarmless(t, nvim, "history");
     await nvim.input("q");
@@ -173,7 +174,8 @@ t.test("no name is executed or expanded where it is shown or passed on", async (
       `"%{v:lua.require'gemini-bridge'.statusline()}"`,
     ])
       t.equal(await nvim.lua(`return vim.api.nvim_eval_statusline(${line}, { maxwidth = 9999 }).str`), text);
-    await nvim.command("GeminiStatus");
+    await nvim.input(":GeminiStatus<CR>"); // a typed key, because the focus stays in a proposal without one
+    await nvim.waitFor("vim.fn.bufname() == 'gemini-bridge://status'", "the status");
     await isHarmless(t, nvim, "status");
     await nvim.input("q");
     await nvim.command("enew");
