@@ -23,10 +23,6 @@ export interface OpenAiModel {
 /** Minimum number of tools in a request for the conversation. Other requests of the CLI contain fewer tools. */
 const MAIN = 5;
 
-/** The text by which Qwen Code 0.24.4 asks for a suggested prompt, and the answer. */
-const SUGGESTS = "SUGGESTION MODE";
-export const SUGGESTION = "run the tests";
-
 /**
  * Starts a local server that replaces OpenAI's chat completions API. Each request for the conversation takes the next
  * turn of the script.
@@ -37,11 +33,9 @@ export async function startOpenAiModel(t: Scope): Promise<OpenAiModel> {
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { stream, tools, messages } = Body.parse(await json(request));
-    const suggests = JSON.stringify(messages.at(-1)).includes(SUGGESTS);
-    const isMain = stream && tools.length > MAIN && !suggests;
+    const isMain = stream && tools.length > MAIN;
     if (isMain) last = JSON.stringify(messages);
-    const other = suggests ? JSON.stringify({ suggestion: SUGGESTION }) : "{}";
-    const turn = isMain ? (turns.shift() ?? [{ text: SCRIPT_ENDED }]) : [{ text: other }];
+    const turn = isMain ? (turns.shift() ?? [{ text: SCRIPT_ENDED }]) : [{ text: "{}" }];
     const delta = turn.map((part, index) =>
       "text" in part
         ? { content: part.text }

@@ -14,6 +14,7 @@ import { type OpenAiModel, startOpenAiModel } from "./openai.ts";
 const QWEN_SETTINGS = {
   $version: 4,
   security: { auth: { selectedType: "openai" }, folderTrust: { enabled: false } },
+  ui: { enableFollowupSuggestions: false },
   memory: { enableManagedAutoMemory: false, enableManagedAutoDream: false },
   general: { enableAutoUpdate: false },
   privacy: { usageStatisticsEnabled: false },
