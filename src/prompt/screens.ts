@@ -27,7 +27,7 @@ export interface Drawing {
   readonly quotesPaths?: boolean;
 }
 
-/** What is known about the text in a prompt besides its characters. */
+/** Describes the text in a prompt besides its characters. */
 export interface Appearance {
   /** Indexes of the lines that are drawn like a suggestion. Empty if the terminal does not show colours. */
   readonly suggested: readonly number[];

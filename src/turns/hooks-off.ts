@@ -55,7 +55,7 @@ interface HooksOffOptions {
   tell(cli: string, reason: string, isGated: boolean): void;
 }
 
-/** What is known about the hooks of a client. Times are Unix milliseconds. */
+/** Describes the hooks of a client. Times are Unix milliseconds. */
 interface Heard {
   directory: string;
   lastHook: number;
