@@ -1,7 +1,7 @@
 // Rules for the dependencies between the rooms (folders) of src: see doc/architecture.md. Types and `import()` count.
 
 const features = "changes|claude|context|discovery|doctor|model|prompt|review|turns";
-const foundations = "base|contract|http|neovim|profiles|sharing|system";
+const foundations = "base|contract|http|neovim|profiles|sharing|store|system";
 
 /** @type {import("dependency-cruiser").IConfiguration} */
 export default {

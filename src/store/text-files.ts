@@ -1,0 +1,94 @@
+/**
+ * Stores texts in files that are named by the hash of their content. A text is written only once, however many entries
+ * refer to it.
+ */
+import { createHash } from "node:crypto";
+import {
+  copyFileSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { attempt } from "../base/attempt.ts";
+
+interface TextFiles {
+  /**
+   * Stores a text. Each character stands for one byte.
+   * @returns the SHA-256 hash and the number of bytes
+   * @throws the errors of node:fs
+   */
+  put(text: string): { hash: string; size: number };
+  /** @returns undefined if the text is missing or damaged */
+  read(hash: string): string | undefined;
+  /** Takes over a text from another Neovim's folder, if it exists there. */
+  adopt(folder: string, hash: string): void;
+  /** Removes all texts except the used ones. */
+  removeExcept(used: ReadonlySet<string>): void;
+}
+
+/** @param folder folder of a Neovim. The texts are in a folder below */
+export function createTextFiles(folder: string): TextFiles {
+  const texts = textsOf(folder);
+  /** Names of the files, including incomplete files that a crash has left. */
+  const known = new Set(attempt(() => readdirSync(texts)));
+
+  return {
+    put(text) {
+      const bytes = Buffer.from(text, "latin1");
+      const hash = hashOf(bytes);
+      if (!known.has(hash)) replaceFile(join(texts, hash), bytes);
+      known.add(hash);
+      return { hash, size: bytes.length };
+    },
+    read(hash) {
+      const bytes = attempt(() => readFileSync(join(texts, hash)));
+      if (bytes && hashOf(bytes) === hash) return bytes.toString("latin1");
+      known.delete(hash); // a later `put` writes the text again
+      return undefined;
+    },
+    adopt(other, hash) {
+      if (known.has(hash)) return;
+      const [from, to] = [join(textsOf(other), hash), join(texts, hash)];
+      attempt(() => mkdirSync(texts, { recursive: true, mode: 0o700 }));
+      // The other folder keeps its text until the entries are stored here.
+      if (attempt(() => linkSync(from, to) ?? true) || attempt(() => copyFileSync(from, to) ?? true))
+        known.add(hash);
+    },
+    removeExcept(used) {
+      for (const name of known) {
+        if (used.has(name)) continue;
+        rmSync(join(texts, name), { force: true });
+        known.delete(name);
+      }
+    },
+  };
+}
+
+/**
+ * Replaces a file atomically. Only the user can read the file and its folder, which is created if needed.
+ * @throws the errors of node:fs
+ */
+export function replaceFile(path: string, content: string | Buffer): void {
+  const draft = `${path}.tmp`;
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    writeFileSync(draft, content, { mode: 0o600 });
+    renameSync(draft, path);
+  } catch (error) {
+    attempt(() => rmSync(draft, { force: true }));
+    throw error;
+  }
+}
+
+function textsOf(folder: string): string {
+  return join(folder, "texts");
+}
+
+function hashOf(bytes: Buffer): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
