@@ -36,7 +36,7 @@ const CLOSE = "vim.api.nvim_feedkeys('q', 'xt', false)";
  * the hunk is in the next file.
  */
 const NEXT = `
-local key = vim.keycode(require('gemini-bridge.config').get().changes.keys.next)
+local key = vim.keycode(require('gemini-bridge.config').get().keys.next)
 local start = vim.uv.hrtime()
 vim.api.nvim_feedkeys(key, 'xt', false)
 vim.cmd.redraw()

@@ -11,7 +11,7 @@ import { type Row, row } from "../table.ts";
 /** Number of starts. Many are needed, because two starts differ by more than the time that the plugin adds. */
 const RUNS = 200;
 
-const OPTIONS = "{ log = { level = 'debug' }, diff = { layout = 'tab', keys = { accept = 'ga' } } }";
+const OPTIONS = "{ log = { level = 'debug' }, diff = { layout = 'tab' }, keys = { accept = 'ga' } }";
 
 const onPath = (folder: string) => `vim.opt.runtimepath:prepend(${JSON.stringify(folder)})\n`;
 

@@ -118,7 +118,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     const result = steps.length > 0 ? [`${verb} ${summaryOf(steps)}.`] : [];
     if (steps.length > 0 && files.all().length === 0) {
       result.push("No unreviewed changes are left.");
-      if (verb === "Undid") result.push("To revert the undo, press u in :GeminiChanges.");
+      if (verb === "Undid") result.push("To revert the undo, press u in the tree of :GeminiChanges.");
     }
     if (result.length + problems.length === 0) result.push("No unreviewed changes.");
     tellResult(bridge, result, problems);

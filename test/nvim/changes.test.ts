@@ -118,7 +118,7 @@ t.test(
     await nvim.command("GeminiUndo all");
     await changed(0);
     await nvim.says(
-      /^gemini-bridge: Undid 5 hunks in 4 files\. No unreviewed changes are left\. To revert the undo, press u in :GeminiChanges\.$/m,
+      /^gemini-bridge: Undid 5 hunks in 4 files\. No unreviewed changes are left\. To revert the undo, press u in the tree of :GeminiChanges\.$/m,
     );
     t.ok(readFileSync(nvim.path("a.txt")).equals(latin1));
     t.ok(readFileSync(nvim.path("b.txt")).equals(bom));

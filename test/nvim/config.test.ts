@@ -93,12 +93,8 @@ t.test("options of setup() are checked", async (t) => {
     ]);
     t.equal(await get("autostart"), false);
     t.equal(await get("diff.layout"), "tab");
-    t.same(
-      await problems('{ ["diff.keys"] = { accept = "ga" }, ["log.level"] = "warn" }'),
-      [],
-      "dotted names",
-    );
-    t.same([await get("diff.keys.accept"), await get("log.level")], ["ga", "warn"]);
+    t.same(await problems('{ ["keys.accept"] = "ga", ["log.level"] = "warn" }'), [], "dotted names");
+    t.same([await get("keys.accept"), await get("log.level")], ["ga", "warn"]);
   });
 
   await t.test("setup() reports invalid options in a message", async (t) => {

@@ -124,7 +124,7 @@ t.test("the history page lists proposals and changes by turn, and undoes them", 
   await nvim.says(/Undid the change of gemini in a\.txt\./);
   t.equal(read("a.txt"), "one\r\ncaf\u00e9\r\n");
   await nvim.waitFor(async () => (await tree(nvim))[6] === " ↺ a.txt HH:MM undone", "its state");
-  await nvim.input("\\d");
+  await nvim.input("\\x");
   await nvim.says(/a\.txt no longer contains this change/);
 
   await nvim.input("[f");

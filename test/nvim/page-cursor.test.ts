@@ -23,22 +23,22 @@ t.test("after a decision on selected lines, the cursor goes to the next undecide
   await page.is(t, "*page:2", "a.txt:5");
   await nvim.input("\\t]h");
   await page.is(t, "page:2", "*a.txt:21");
-  await nvim.input("V\\d");
+  await nvim.input("V\\x");
   await nvim.says(/Undid 1 hunk in a\.txt/);
   await page.is(t, "page:2", "*a.txt:21");
   t.equal(read("a.txt"), changed.replace("new\n", ""));
-  await nvim.input("Vj\\k");
+  await nvim.input("Vj\\s");
   await nvim.says(/Kept 1 hunk in a\.txt/);
   await page.is(t, "page:2", "*a.txt:32");
-  await nvim.input("V\\k");
+  await nvim.input("V\\s");
   await page.is(t, "page:3", "*b.txt:1");
-  await nvim.input("V\\k");
+  await nvim.input("V\\s");
   await page.is(t, "page:2", "*a.txt:5");
-  await nvim.input("V\\k");
+  await nvim.input("V\\s");
   await nvim.says(/No unreviewed changes are left/);
 });
 
-t.test("`u` reverts one decision at a time, and goes to the hunk that is undecided again", async (t) => {
+t.test("the user reverts one decision at a time, and goes to the hunk that is undecided again", async (t) => {
   const page = await startPage(t, { files: { "a.txt": text, "b.txt": "b\n" }, args: ["b.txt"] });
   const { nvim, agent, read } = page;
   await agent.prompt("count");
@@ -47,18 +47,18 @@ t.test("`u` reverts one decision at a time, and goes to the hunk that is undecid
   await page.changed(2);
   await nvim.input(":GeminiChanges<CR>");
   await page.is(t, "*page:2", "a.txt:5");
-  await nvim.input("\\t\\d");
+  await nvim.input("\\t\\x");
   await page.is(t, "page:2", "*a.txt:21");
-  await nvim.input("\\k");
+  await nvim.input("\\s");
   await page.is(t, "page:2", "*a.txt:33");
-  await nvim.input("\\d");
+  await nvim.input("\\x");
   await page.is(t, "page:3", "*b.txt:1");
   await page.changed(1);
-  await nvim.input("u");
+  await nvim.input("\\u");
   await page.is(t, "page:2", "*a.txt:33");
-  await nvim.input("u");
+  await nvim.input("\\u");
   await page.is(t, "page:2", "*a.txt:21");
-  await nvim.input("u");
+  await nvim.input("\\u");
   await page.is(t, "page:2", "*a.txt:5");
   await page.shows(t, "▾ count +6 -3 0/4", " ● a.txt +5 -2 0/3", " ● b.txt +1 -1 0/1");
   t.equal(read("a.txt"), changed);
@@ -101,10 +101,10 @@ t.test("the cursor stays on a hunk that cannot be undone because of the user's e
   await nvim.input("]h");
   await nvim.input("\\tAmine<Esc>:silent write<CR>");
   await nvim.waitFor("require('gemini-bridge').changes()[1].ranges[1].conflict", "the conflict");
-  await nvim.input("\\d");
+  await nvim.input("\\x");
   await nvim.says(/1 hunk in a\.txt was not undone, because you have edited it/);
   await page.is(t, "page:4", "*a.txt:5");
-  await nvim.input("\\D");
+  await nvim.input("\\X");
   await nvim.says(/Undid 2 hunks in a\.txt\. 1 hunk in a\.txt was not undone/);
   await page.is(t, "page:3", "*b.txt:1");
   t.equal(read("a.txt"), text.replace("5\n", "fivemine\n"));

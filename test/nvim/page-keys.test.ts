@@ -42,9 +42,9 @@ t.test("keys of the review page's tree decide on files, folders, turns and all c
   await nvim.waitFor(`${float} ~= nil`, "the list of keys");
   const listed = z.array(z.string()).parse(await nvim.lua(`return ${float}`));
   for (const row of [
-    /^ \\k, s +Keep the hunk/,
+    /^ \\s, s +Keep the hunk/,
     /^ gx +Undo the turn/,
-    /^ u +Revert/,
+    /^ \\u, u +Revert/,
     /^ ● ✓ ↺ +undecided, kept/,
   ])
     t.ok(

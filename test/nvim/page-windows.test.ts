@@ -90,7 +90,7 @@ t.test(
     await page.changed(2);
     await nvim.input(":split<CR>:q<CR>");
     await nvim.input("\\t:edit notes.txt<CR>");
-    await nvim.input("\\k");
+    await nvim.input("\\u");
     t.notMatch(await nvim.messages(), /E\d+|error/i, "the keys are not mapped in another file");
     await nvim.input(":GeminiChanges<CR>");
     await nvim.input("]f\\t]f");

@@ -145,7 +145,7 @@ t.test("if only one file has changed, the review page focuses that file", async 
   await nvim.lua("vim.keymap.set('n', ']h', '5G', { buffer = 0, desc = 'of a plugin that attaches later' })");
   await nvim.input("]h");
   await page.is(t, "page:2", "*b.txt:11");
-  await nvim.input("\\k");
+  await nvim.input("\\s");
   await page.is(t, "page:2", "*b.txt:16");
   await nvim.says(/Kept 1 hunk/);
   await nvim.input("[h");
@@ -153,11 +153,11 @@ t.test("if only one file has changed, the review page focuses that file", async 
 
   await nvim.input("Amine<Esc>");
   await nvim.input("u");
-  t.equal(await nvim.lua("return vim.fn.getline(3)"), "three", "after an edit, u is Neovim's own");
-  await nvim.input("\\d");
+  t.equal(await nvim.lua("return vim.fn.getline(3)"), "three", "u is Neovim's own");
+  await nvim.input("\\x");
   await nvim.says(/Undid 1 hunk/);
   await nvim.waitFor("vim.fn.getline(3) == '3'", "the undone line");
-  await nvim.input("u");
+  await nvim.input("\\u");
   await nvim.says(/Restored and unreviewed again: 1 hunk/);
   await nvim.waitFor("vim.fn.getline(3) == 'three'", "the decision to be reverted");
   t.equal(read("b.txt"), changed);
@@ -180,13 +180,13 @@ t.test("selected lines of a hunk can be decided separately", async (t) => {
   await page.changed(1);
   await nvim.input(":GeminiChanges<CR>");
   await page.is(t, "page:2", "*b.txt:2");
-  await nvim.input("Vj\\k");
+  await nvim.input("Vj\\s");
   await nvim.says(/Kept 1 hunk/);
   await nvim.waitFor(
     "require('gemini-bridge').changes()[1].ranges[1].first == 4",
     "the rest to stay undecided",
   );
-  await nvim.input("4GV\\d");
+  await nvim.input("4GV\\x");
   await nvim.waitFor(async () => read("b.txt") === "1\na\nb\nd\n2\n", "one line to be undone");
   await page.changed(1);
 });
@@ -285,7 +285,7 @@ t.test("a key of the review page shows and hides the earlier text beside the fil
   await page.changed(1);
   await nvim.input(":GeminiChanges<CR>");
   await page.is(t, "page:2", "*a.txt:3");
-  await nvim.input("\\s");
+  await nvim.input("\\d");
   await page.is(t, "page:2", "a.txt:3", "*a.txt:3");
   const old = `(function()
     local namespace = vim.api.nvim_get_namespaces()['gemini-bridge.changes.old']
@@ -303,10 +303,10 @@ t.test("a key of the review page shows and hides the earlier text beside the fil
     true,
     text.trimEnd().split("\n"),
   ]);
-  await nvim.input("\\s");
+  await nvim.input("\\d");
   await page.is(t, "page:2", "*a.txt:3");
   t.equal(await nvim.lua("return vim.wo.diff"), false);
-  await nvim.input("\\sq");
+  await nvim.input("\\dq");
   await page.is(t, "*a.txt:1");
   t.equal(await nvim.lua("return vim.wo.diff"), false);
 });
@@ -344,13 +344,13 @@ t.test("the earlier text is scrolled together with the file, beside the file and
   await page.is(t, "page:2", "*a.txt:296");
   for (const columns of [160, 80]) {
     await nvim.command(`set columns=${columns}`);
-    await nvim.input("\\s");
+    await nvim.input("\\d");
     await page.is(t, "page:2", "a.txt:300", "*a.txt:296");
     const tops = "return { vim.fn.line('w0', vim.fn.win_getid(2)), vim.fn.line('w0') }";
     const [left, right] = z.tuple([z.int(), z.int()]).parse(await nvim.lua(tops));
     t.equal(left, right + 4, `${columns} columns`);
     t.not(await nvim.lua("return vim.fn.foldclosed(150)"), -1, "equal lines are folded");
-    await nvim.input("\\s");
+    await nvim.input("\\d");
     await page.is(t, "page:2", "*a.txt:296");
     t.equal(await nvim.lua("return vim.fn.foldclosed(150)"), -1, "no folds stay");
   }

@@ -18,7 +18,7 @@ async function start(t: Test, file: string, proposed: string, init = "") {
   return { reviewer, nvim: reviewer.nvim, id, winbar };
 }
 
-t.test("undo of a dropped hunk keeps the user's own edits", async (t) => {
+t.test("revert of an undone hunk keeps the user's own edits", async (t) => {
   for (const [file, proposed, at] of [
     ["one\ntwo\nthree\nfour\n", "one\n2\nthree\nfour\n", "2G"],
     ["one\ntwo\n", "zero\none\ntwo\n", "gg"],
@@ -26,7 +26,7 @@ t.test("undo of a dropped hunk keeps the user's own edits", async (t) => {
     ["one\ntwo\n", "one\ntwo\nthree\n", "G"],
   ] as const) {
     const { nvim } = await start(t, file, proposed);
-    await nvim.input(`${at}\\d`);
+    await nvim.input(`${at}\\x`);
     t.equal(await nvim.lua(TEXT), file);
     await nvim.input("Gomine<Esc>\\u");
     t.equal(await nvim.lua(TEXT), `${proposed}mine\n`, JSON.stringify(proposed));
@@ -34,21 +34,21 @@ t.test("undo of a dropped hunk keeps the user's own edits", async (t) => {
   }
 });
 
-t.test("undo without a kept or dropped hunk changes nothing and shows a message", async (t) => {
+t.test("revert without a kept or undone hunk changes nothing and shows a message", async (t) => {
   const { nvim } = await start(t, "one\ntwo\n", "one\n2\n");
   await nvim.input("Gomine<Esc>\\u");
   t.equal(await nvim.lua(TEXT), "one\n2\nmine\n");
-  t.match(await nvim.messages(), /There is no kept or dropped hunk to undo/);
+  t.match(await nvim.messages(), /There is no keep or undo to revert/);
 });
 
 t.test("undo of a hunk that the user has edited is refused with a message", async (t) => {
   const { nvim } = await start(t, "one\ntwo\nthree\n", "one\n2\nthree\n");
-  await nvim.input("2G\\d2GAmine<Esc>\\u");
+  await nvim.input("2G\\x2GAmine<Esc>\\u");
   t.equal(await nvim.lua(TEXT), "one\ntwomine\nthree\n");
-  t.match(await nvim.messages(), /You have edited this hunk since you kept or dropped it\./);
+  t.match(await nvim.messages(), /You have edited this hunk since you kept or undid it\./);
 });
 
-t.test("hunks at the first and last line, and hunks in an empty text, can be dropped", async (t) => {
+t.test("hunks at the first and last line, and hunks in an empty text, can be undone", async (t) => {
   for (const [file, proposed] of [
     ["a\nb\nc\n", "b\nc\n"],
     ["a\nb\nc\n", "a\nb\n"],
@@ -58,7 +58,7 @@ t.test("hunks at the first and last line, and hunks in an empty text, can be dro
     ["", "x\n"],
   ] as const) {
     const { reviewer, nvim, id, winbar } = await start(t, file, proposed);
-    await nvim.input("gg\\dG\\d");
+    await nvim.input("gg\\xG\\x");
     await nvim.waitFor(`${winbar}:find('0 hunks', 1, true)`, "no hunk to be left");
     await nvim.input("\\u\\u");
     await nvim.waitFor(`not ${winbar}:find('0 hunks', 1, true)`, "the hunk to be back");
@@ -85,7 +85,7 @@ t.test('"0 hunks" is shown only for equal bytes', async (t) => {
 
 for (const layout of ["inline", "vertical"])
   t.test(
-    `a dropped hunk gets the lines of the file although the file's buffer is gone: ${layout}`,
+    `an undone hunk gets the lines of the file although the file's buffer is gone: ${layout}`,
     async (t) => {
       const init = `require('gemini-bridge').setup({ diff = { layout = '${layout}' } })`;
       const { reviewer, nvim } = await startReviewer(t, { files: { "b.txt": "b\n" }, args: ["b.txt"], init });
@@ -96,7 +96,7 @@ for (const layout of ["inline", "vertical"])
         const id = await reviewer.open(nvim.path(file), "one\n2\nthree\n");
         await reviewer.review();
         await nvim.command(`${end} ${file}`);
-        await nvim.input("gg]h\\d");
+        await nvim.input("gg]h\\x");
         t.equal(await nvim.lua(TEXT), "one\ntwo\nthree\n", end);
         await nvim.input("\\u");
         t.equal(await nvim.lua(TEXT), "one\n2\nthree\n", "undo restores the hunk");

@@ -20,19 +20,19 @@ const TEXT = `return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), '\
 
 for (const args of [["a.txt"], ["b.txt"]]) {
   t.test(
-    `hunks can be dropped and kept, ${args[0] === "a.txt" ? "file open" : "file not open"}`,
+    `hunks can be undone and kept, ${args[0] === "a.txt" ? "file open" : "file not open"}`,
     async (t) => {
       const { reviewer, nvim, id, winbar } = await start(t, "", args);
       t.match(await nvim.lua(`return ${winbar}`), /Proposal for a\.txt · 3 hunks · :w accepts, :q rejects/);
       t.same(await nvim.lua("return vim.api.nvim_win_get_cursor(0)[1]"), 2, "on the first hunk");
-      await nvim.input("\\k");
+      await nvim.input("\\s");
       t.match(await nvim.lua(`return ${winbar}`), /3 hunks, 1 kept/);
       t.same(await nvim.lua("return vim.api.nvim_win_get_cursor(0)[1]"), 4, "on the next hunk");
       t.equal(await nvim.lua(TEXT), PROPOSED, "keeping changes no text");
-      await nvim.input("\\d");
+      await nvim.input("\\x");
       t.equal(await nvim.lua(TEXT), "one\n2\nthree\nfour\nfive\nsix\nseven\neight\nnine\n");
       t.match(await nvim.lua(`return ${winbar}`), /2 hunks, 1 kept/);
-      await nvim.input("\\d");
+      await nvim.input("\\x");
       t.equal(await nvim.lua(TEXT), FILE.replace("two", "2"));
       t.match(await nvim.lua(`return ${winbar}`), /1 hunk, 1 kept/);
       await nvim.input(":w<CR>");
@@ -44,9 +44,9 @@ for (const args of [["a.txt"], ["b.txt"]]) {
   );
 }
 
-t.test("each kept or dropped hunk can be undone", async (t) => {
+t.test("each keep and undo of a hunk can be reverted", async (t) => {
   const { nvim, winbar } = await start(t);
-  await nvim.input("\\k\\d\\d");
+  await nvim.input("\\s\\x\\x");
   t.equal(await nvim.lua(TEXT), FILE.replace("two", "2"));
   await nvim.input("\\u");
   t.equal(await nvim.lua(TEXT), "one\n2\nthree\nfour\nfive\nsix\nseven\neight\nnine\n");
@@ -55,7 +55,7 @@ t.test("each kept or dropped hunk can be undone", async (t) => {
   t.match(await nvim.lua(`return ${winbar}`), /3 hunks, 1 kept/);
   await nvim.input("\\u");
   t.match(await nvim.lua(`return ${winbar}`), /3 hunks · :w/);
-  await nvim.input("gg]h\\d");
+  await nvim.input("gg]h\\x");
   await nvim.input("u");
   t.equal(await nvim.lua(TEXT), PROPOSED, "with u, too");
   await nvim.waitFor(`${winbar}:find('3 hunks', 1, true)`, "the count to follow");
@@ -84,16 +84,16 @@ t.test("keys of a review go to the next and previous hunk, also with a count", a
 });
 
 t.test("the keys of a review can be changed, disabled and mapped by <Plug>", async (t) => {
-  const { nvim } = await start(t, `keys = { drop = 'gX', keep = false }`);
+  const { nvim } = await start(t, `}, keys = { undo = 'gX', keep = false`);
   await nvim.lua(
     `vim.keymap.set('n', 'gK', '<Plug>(gemini-keep)') vim.keymap.set('n', 'gN', '<Plug>(gemini-next)')`,
   );
   await nvim.input("gX");
   t.equal(await nvim.lua(TEXT), PROPOSED.replace("2", "two"));
-  t.equal(await nvim.lua(`return vim.fn.maparg('\\\\k', 'n')`), "");
+  t.equal(await nvim.lua(`return vim.fn.maparg('\\\\s', 'n')`), "");
   await nvim.input("gggNgK");
   t.match(await nvim.lua("return vim.wo.winbar"), /2 hunks, 1 kept/);
-  for (const name of ["accept", "reject", "keep", "drop", "undo", "next", "prev"]) {
+  for (const name of ["accept", "reject", "keep", "undo", "revert", "next", "prev"]) {
     t.not(await nvim.lua(`return vim.fn.mapcheck('<Plug>(gemini-' .. ... .. ')', 'n')`, name), "", name);
   }
 });
@@ -131,7 +131,7 @@ t.test("do, dp, ]c and [c work as usual in a review", async (t) => {
   });
 });
 
-t.test("dropping all hunks gives the text of the file", async (t) => {
+t.test("the undo of all hunks gives the text of the file", async (t) => {
   for (const [file, proposed] of [
     [FILE, PROPOSED],
     ["a\nb\n", "a\nB"],
@@ -145,7 +145,7 @@ t.test("dropping all hunks gives the text of the file", async (t) => {
     const { reviewer } = await startReviewer(t, { files: { "a.txt": file } });
     const id = await reviewer.open(reviewer.nvim.path("a.txt"), proposed);
     await reviewer.review();
-    await reviewer.nvim.input(`gg\\d${"gg]h\\d".repeat(3)}`);
+    await reviewer.nvim.input(`gg\\x${"gg]h\\x".repeat(3)}`);
     t.equal(await reviewer.close(id), file, JSON.stringify([file, proposed]));
     await reviewer.nvim.close();
   }
@@ -159,14 +159,15 @@ t.test("with diff.winbar = false, no winbar is shown", async (t) => {
 t.test("an invalid key option is reported, and valid options apply", async (t) => {
   const { nvim } = await start(
     t,
-    `layout = 'diagonal', write_accepts = 1, keys = { keep = 3, drop = 'gX', kepe = 'x' }`,
+    `layout = 'diagonal', write_accepts = 1, keys = { drop = 'gX' } }, keys = { keep = 3, undo = 'gX', kepe = 'x'`,
   );
   const messages = await nvim.messages();
   for (const name of [
     "diff.layout must be",
     "diff.write_accepts must be",
-    "diff.keys.keep must be",
-    "diff.keys.kepe, did you mean diff.keys.keep",
+    "keys.keep must be",
+    "keys.kepe, did you mean keys.keep",
+    "diff.keys was removed: use `keys`, in which `drop` is `undo`",
   ]) {
     t.match(messages, name);
   }
@@ -204,6 +205,6 @@ t.test("a proposal can be edited in a Neovim that was started with -M", async (t
   const { reviewer, nvim } = await startReviewer(t, { files, args: ["-M", "a.txt"] });
   const id = await reviewer.open(nvim.path("a.txt"), "one\n2\n");
   await reviewer.review();
-  await nvim.input("\\dAx<Esc>:GeminiAccept<CR>");
+  await nvim.input("\\xAx<Esc>:GeminiAccept<CR>");
   t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: "one\ntwox\n" } });
 });

@@ -150,7 +150,7 @@ t.test("g? in a review shows the configured keys until the cursor moves", async 
     files: { "a.txt": FILE, "b.txt": "b\n" },
     args: ["b.txt"],
     init: `vim.g.maplocalleader = ' '
-      require('gemini-bridge').setup({ diff = { keys = { drop = 'gX', keep = false } } })`,
+      require('gemini-bridge').setup({ keys = { undo = 'gX', keep = false } })`,
   });
   await reviewer.open(nvim.path("a.txt"), PROPOSED);
   await reviewer.review();
@@ -159,7 +159,7 @@ t.test("g? in a review shows the configured keys until the cursor moves", async 
   await nvim.input("g?");
   await nvim.waitFor(`${windows} == ${Number(before) + 1}`, "the float");
   const shown = await screen(reviewer);
-  t.match(shown, /gX +Drop this hunk/);
+  t.match(shown, /gX +Undo this hunk/);
   t.match(shown, /<Space>a +Accept the proposal/, "the local leader as it is pressed");
   t.match(shown, /\]h +Next hunk/);
   t.match(shown, /:w +Accept the proposal/);

@@ -86,7 +86,7 @@ const DELETING = [
   { keys: "Vjd", where: "buffer" },
   { keys: "ccreplaced<Esc>", where: "buffer" },
   { keys: "do", where: "buffer" },
-  { keys: "\\d", where: "buffer" },
+  { keys: "\\x", where: "buffer" },
   { keys: ":edit!<CR>", where: "buffer" },
   { keys: ":q!<CR>", where: "buffer" },
   { keys: ":bdelete!<CR>", where: "buffer" },
@@ -96,8 +96,8 @@ const DELETING = [
 
 /** Keys on the review page: keys for the tree, keys for the file, and keys for both windows. */
 const TREE_KEYS =
-  "<CR> <Tab> <S-Tab> s x S X VjS VjX gs gx gS gX u d gn j k ]h [h ]f [f \\k \\d \\s g?".split(" ");
-const FILE_KEYS = "]h [h ]f [f \\k \\d Vj\\k Vj\\d \\K \\D \\s \\nnote<CR> Vj\\nnote<CR> g? u gg G".split(
+  "<CR> <Tab> <S-Tab> s x S X VjS VjX gs gx gS gX u d gn j k ]h [h ]f [f \\s \\x \\d g?".split(" ");
+const FILE_KEYS = "]h [h ]f [f \\s \\x Vj\\s Vj\\x \\S \\X \\d \\nnote<CR> Vj\\nnote<CR> g? u gg G".split(
   " ",
 );
 const WINDOW_KEYS = [

@@ -6,6 +6,8 @@ M.schema = require("gemini-bridge.config.options")
 --- Removed options, each with what replaces it.
 ---@type table<string, string>
 local REMOVED = {
+  ["changes.keys"] = "use `keys`, or map the <Plug> names of :help gemini-bridge-page",
+  ["diff.keys"] = "use `keys`, in which `drop` is `undo` and `undo` is `revert`",
   ["tools.trust"] = "add extension/read-only.toml of the plugin to `policyPaths` in the settings of Gemini CLI",
 }
 

@@ -33,13 +33,12 @@ local function experimental(...)
   return option
 end
 
----@param declare fun(...): gemini_bridge.Option `stable` or `experimental`.
 ---@param name string
 ---@param default string
 ---@param doc string
 ---@return gemini_bridge.Option
-local function key(declare, name, default, doc)
-  return declare(name, default, doc, checks.is_key, "a key as in mappings, or false for none")
+local function key(name, default, doc)
+  return stable(name, default, doc, checks.is_key, "a key as in mappings, or false for none")
 end
 
 ---@type gemini_bridge.Option[]
@@ -235,49 +234,18 @@ return {
     patterns.sort_out("changes.generated")
   ),
   key(
-    experimental,
-    "changes.keys.next",
-    "]h",
-    "Go to the next undecided hunk, in any file. The keys "
-      .. "`changes.keys.*` apply on the page of |:GeminiChanges|, see |gemini-bridge-page|."
-  ),
-  key(experimental, "changes.keys.prev", "[h", "Go to the previous undecided hunk."),
-  key(experimental, "changes.keys.next_file", "]f", "Go to the next file."),
-  key(experimental, "changes.keys.prev_file", "[f", "Go to the previous file."),
-  key(experimental, "changes.keys.keep", "<LocalLeader>k", "Keep the hunk or the selected lines."),
-  key(experimental, "changes.keys.undo", "<LocalLeader>d", "Undo the hunk or the selected lines."),
-  key(experimental, "changes.keys.keep_file", "<LocalLeader>K", "Keep the file."),
-  key(experimental, "changes.keys.undo_file", "<LocalLeader>D", "Undo the file."),
-  key(experimental, "changes.keys.revert", "u", "Revert the last decision."),
-  key(experimental, "changes.keys.compare", "<LocalLeader>s", "Show the earlier text beside the file."),
-  key(experimental, "changes.keys.note", "<LocalLeader>n", "Write a note on the line."),
-  key(
-    experimental,
-    "changes.keys.switch",
-    "<LocalLeader>t",
-    "Go from the tree of files to the file, and back."
-  ),
-  key(experimental, "changes.keys.close", "q", "Close the page."),
-  key(experimental, "changes.keys.help", "g?", "Show these keys."),
-  key(
-    stable,
-    "diff.keys.accept",
+    "keys.accept",
     "<LocalLeader>a",
-    "Accept, like |:GeminiAccept|. The keys `diff.keys.*` apply in a proposal, see "
-      .. "|gemini-bridge-hunks|."
+    "Accept the proposal, like |:GeminiAccept|. The keys `keys.*` apply in a proposal and on the page of "
+      .. "|:GeminiChanges|, see |gemini-bridge-hunks| and |gemini-bridge-page|."
   ),
-  key(stable, "diff.keys.reject", "<LocalLeader>r", "Reject, like |:GeminiReject|."),
-  key(stable, "diff.keys.keep", "<LocalLeader>k", "Mark the hunk at the cursor as seen."),
-  key(
-    stable,
-    "diff.keys.drop",
-    "<LocalLeader>d",
-    "Replace the hunk at the cursor with the lines of the file."
-  ),
-  key(stable, "diff.keys.undo", "<LocalLeader>u", "Undo the last kept or dropped hunk."),
-  key(stable, "diff.keys.next", "]h", "Go to the next hunk."),
-  key(stable, "diff.keys.prev", "[h", "Go to the previous hunk."),
-  key(stable, "diff.keys.help", "g?", "Show these keys."),
+  key("keys.reject", "<LocalLeader>r", "Reject the proposal, like |:GeminiReject|."),
+  key("keys.next", "]h", "Go to the next hunk."),
+  key("keys.prev", "[h", "Go to the previous hunk."),
+  key("keys.keep", "<LocalLeader>s", "Keep the hunk or the selected lines."),
+  key("keys.undo", "<LocalLeader>x", "Undo the hunk or the selected lines."),
+  key("keys.revert", "<LocalLeader>u", "Revert the last keep or undo."),
+  key("keys.help", "g?", "Show the keys."),
   stable(
     "terminal.cli",
     "gemini",

@@ -17,6 +17,7 @@
 ---@field gate? boolean|any Make every connected Gemini CLI and Claude Code ask before each edit, in every approval mode. A table sets this for single CLIs: { claude = true }. See gemini-bridge-gate. Experimental.
 ---@field notify? gemini_bridge.Config.notify
 ---@field changes? gemini_bridge.Config.changes
+---@field keys? gemini_bridge.Config.keys
 ---@field terminal? gemini_bridge.Config.terminal
 ---@field prompts? any Your own prompts, which become slash commands in the CLI. See gemini-bridge-prompts. Experimental.
 ---@field tools? gemini_bridge.Config.tools
@@ -38,7 +39,6 @@
 ---@field layout? "auto"|"vertical"|"horizontal"|"tab"|"inline" Layout of a review: side by side ("vertical"), one above the other ("horizontal"), in its own tab page ("tab"), or only the proposal, with deleted lines as virtual lines ("inline"). "auto" chooses by the available space.
 ---@field write_accepts? boolean Whether `:w`, `:wq` and similar commands accept a proposal. If false, only :GeminiAccept does.
 ---@field winbar? boolean Show file, hunks and keys above the windows of a review, and of the pages of :GeminiChanges and :GeminiHistory.
----@field keys? gemini_bridge.Config.diff.keys
 
 ---@class gemini_bridge.Config.notify
 ---@field desktop? boolean While Neovim is not focused, show a desktop notification when an agent waits for you or has finished. The terminal must support OSC 9. See gemini-bridge-tmux-notifications.
@@ -46,33 +46,16 @@
 ---@class gemini_bridge.Config.changes
 ---@field tell_agent? boolean Tell the agent with its next prompt, once, which of its changes you have undone. See gemini-bridge-tell-agent. Experimental.
 ---@field generated? string[] Patterns, as in a `.gitignore`, of generated files. The page of :GeminiChanges folds these files. Experimental.
----@field keys? gemini_bridge.Config.changes.keys
 
----@class gemini_bridge.Config.changes.keys
----@field next? string|false Go to the next undecided hunk, in any file. The keys `changes.keys.*` apply on the page of :GeminiChanges, see gemini-bridge-page. Experimental.
----@field prev? string|false Go to the previous undecided hunk. Experimental.
----@field next_file? string|false Go to the next file. Experimental.
----@field prev_file? string|false Go to the previous file. Experimental.
----@field keep? string|false Keep the hunk or the selected lines. Experimental.
----@field undo? string|false Undo the hunk or the selected lines. Experimental.
----@field keep_file? string|false Keep the file. Experimental.
----@field undo_file? string|false Undo the file. Experimental.
----@field revert? string|false Revert the last decision. Experimental.
----@field compare? string|false Show the earlier text beside the file. Experimental.
----@field note? string|false Write a note on the line. Experimental.
----@field switch? string|false Go from the tree of files to the file, and back. Experimental.
----@field close? string|false Close the page. Experimental.
----@field help? string|false Show these keys. Experimental.
-
----@class gemini_bridge.Config.diff.keys
----@field accept? string|false Accept, like :GeminiAccept. The keys `diff.keys.*` apply in a proposal, see gemini-bridge-hunks.
----@field reject? string|false Reject, like :GeminiReject.
----@field keep? string|false Mark the hunk at the cursor as seen.
----@field drop? string|false Replace the hunk at the cursor with the lines of the file.
----@field undo? string|false Undo the last kept or dropped hunk.
+---@class gemini_bridge.Config.keys
+---@field accept? string|false Accept the proposal, like :GeminiAccept. The keys `keys.*` apply in a proposal and on the page of :GeminiChanges, see gemini-bridge-hunks and gemini-bridge-page.
+---@field reject? string|false Reject the proposal, like :GeminiReject.
 ---@field next? string|false Go to the next hunk.
 ---@field prev? string|false Go to the previous hunk.
----@field help? string|false Show these keys.
+---@field keep? string|false Keep the hunk or the selected lines.
+---@field undo? string|false Undo the hunk or the selected lines.
+---@field revert? string|false Revert the last keep or undo.
+---@field help? string|false Show the keys.
 
 ---@class gemini_bridge.Config.terminal
 ---@field cli? string Name of the CLI that :Gemini runs: one of gemini-bridge-clis.

@@ -1,4 +1,4 @@
---- Finds and counts the hunks between a proposal and the original text of the file. Keeps or drops single hunks.
+--- Finds and counts the hunks between a proposal and the original text of the file. Keeps or undoes single hunks.
 local line_diff = require("gemini-bridge.editor.line_diff")
 local text = require("gemini-bridge.review.text")
 local window = require("gemini-bridge.editor.window")
@@ -6,7 +6,7 @@ local window = require("gemini-bridge.editor.window")
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.hunks")
-local dropped = vim.api.nvim_create_namespace("gemini-bridge.hunks.dropped")
+local undone = vim.api.nvim_create_namespace("gemini-bridge.hunks.undone")
 
 ---@class gemini_bridge.Hunk
 ---@field from integer First line in the proposal, 1-based. If lines were only removed, the line above (0 at the top).
@@ -127,7 +127,7 @@ local function reach_end(review)
     and ends(review.buffers.original, last.original_from, last.original_count)
 end
 
---- Treats a different final newline as a part of the last hunk. If the user drops this hunk, the proposal ends like the
+--- Treats a different final newline as a part of the last hunk. If the user undoes it, the proposal ends like the
 --- original text. After an undo, the proposal ends as proposed by the CLI. Does nothing after the user has changed
 --- 'endofline'.
 ---@param review gemini_bridge.Review
@@ -190,7 +190,7 @@ end
 --- Marks a hunk as kept. Does not change the text.
 ---@param proposal integer
 ---@param hunk gemini_bridge.Hunk
----@return fun(): boolean undo Removes the mark. Always returns true.
+---@return fun(): boolean revert Removes the mark. Always returns true.
 function M.keep(proposal, hunk)
   local mark = vim.api.nvim_buf_set_extmark(proposal, namespace, M.line(hunk) - 1, 0, {
     virt_text = { { "kept", "Comment" } },
@@ -207,7 +207,7 @@ end
 ---@param first integer First changed row, 0-based.
 ---@param before string[] Lines before the change.
 ---@param lines string[] Lines after the change.
----@return fun(): boolean undo Returns false and changes nothing if the user has edited the changed lines.
+---@return fun(): boolean revert Returns false and changes nothing if the user has edited the changed lines.
 local function undo_of(buf, first, before, lines)
   local function undo_state()
     return vim.api.nvim_buf_call(buf, vim.fn.undotree).seq_cur
@@ -215,7 +215,7 @@ local function undo_of(buf, first, before, lines)
   local changed = undo_state()
   -- Puts the extmark on the line above the change, because the user may delete the changed lines.
   local above = first > 0
-    and vim.api.nvim_buf_set_extmark(buf, dropped, first - 1, 0, { right_gravity = false })
+    and vim.api.nvim_buf_set_extmark(buf, undone, first - 1, 0, { right_gravity = false })
 
   ---@param expected string[]
   ---@param row integer
@@ -228,7 +228,7 @@ local function undo_of(buf, first, before, lines)
       vim.cmd.undo({ mods = { silent = true } })
       return true
     end
-    local row = above and vim.api.nvim_buf_get_extmark_by_id(buf, dropped, above, {})[1] + 1 or 0
+    local row = above and vim.api.nvim_buf_get_extmark_by_id(buf, undone, above, {})[1] + 1 or 0
     if holds(before, row) and not (#before < #lines and holds(lines, row)) then
       return true -- the user has already undone this change
     elseif not holds(lines, row) then
@@ -239,12 +239,12 @@ local function undo_of(buf, first, before, lines)
   end
 end
 
---- Drops a hunk: replaces its lines with the original lines. `u` restores the hunk.
+--- Undoes a hunk: replaces its lines with the original lines. `u` restores the hunk.
 ---@param original integer
 ---@param proposal integer
 ---@param hunk gemini_bridge.Hunk
----@return fun(): boolean undo Returns false and changes nothing if the user has edited the lines.
-function M.drop(original, proposal, hunk)
+---@return fun(): boolean revert Returns false and changes nothing if the user has edited the lines.
+function M.undo(original, proposal, hunk)
   for _, mark in ipairs(marks(proposal, hunk)) do
     vim.api.nvim_buf_del_extmark(proposal, namespace, mark[1])
   end

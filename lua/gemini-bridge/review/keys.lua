@@ -9,7 +9,7 @@ local notify = require("gemini-bridge.notify")
 
 local M = {}
 
----@alias gemini_bridge.ReviewAction [string, string, fun()] Name in the option `diff.keys`, description, and function.
+---@alias gemini_bridge.ReviewAction [string, string, fun()] Name in the option `keys`, description, and function.
 
 --- Built-in commands that `g?` lists after the mapped keys.
 ---@type [string, string][]
@@ -23,7 +23,7 @@ local COMMANDS = {
 ---@param actions gemini_bridge.ReviewAction[]
 ---@return [string, string][]
 local function key_rows(actions)
-  local options, rows = config.get().diff, {}
+  local options, rows = config.get(), {}
   for _, action in ipairs(actions) do
     local key = options.keys[action[1]]
     if key then
@@ -31,7 +31,7 @@ local function key_rows(actions)
     end
   end
   for _, command in ipairs(COMMANDS) do
-    if command[1] ~= ":w" or options.write_accepts then
+    if command[1] ~= ":w" or options.diff.write_accepts then
       rows[#rows + 1] = command
     end
   end
@@ -55,15 +55,15 @@ local function step(review, direction)
   end
 end
 
---- Undoes the last kept or dropped hunk.
+--- Reverts the last keep or undo of a hunk.
 ---@param steps (fun(): boolean)[] Functions that each revert one action. The latest action comes last.
-local function undo(steps)
+local function revert(steps)
   local last = table.remove(steps)
   if not last then
-    notify("There is no kept or dropped hunk to undo. Press u to undo an edit.")
+    notify("There is no keep or undo to revert. Press u to undo an edit.")
   elseif not last() then
     notify(
-      "You have edited this hunk since you kept or dropped it. Press u to undo your edits one by one.",
+      "You have edited this hunk since you kept or undid it. Press u to undo your edits one by one.",
       "warn"
     )
   end
@@ -99,11 +99,11 @@ local function actions_of(review)
   local function keep(hunk)
     return diff_hunks.keep(proposal, hunk)
   end
-  local function drop(hunk)
-    return diff_hunks.drop(review.buffers.original, proposal, hunk)
+  local function undo(hunk)
+    return diff_hunks.undo(review.buffers.original, proposal, hunk)
   end
-  local function undo_last()
-    undo(steps)
+  local function revert_last()
+    revert(steps)
     hunk_updates.update(review)
   end
   local function next_hunk()
@@ -117,8 +117,8 @@ local function actions_of(review)
     { "accept", "Accept the proposal", accept },
     { "reject", "Reject the proposal", reject },
     { "keep", "Keep this hunk", on_hunk(keep) },
-    { "drop", "Drop this hunk", on_hunk(drop) },
-    { "undo", "Undo the last kept or dropped hunk", undo_last },
+    { "undo", "Undo this hunk: restore the lines of the file", on_hunk(undo) },
+    { "revert", "Revert the last keep or undo", revert_last },
     { "next", "Next hunk", next_hunk },
     { "prev", "Previous hunk", previous_hunk },
   }
@@ -137,7 +137,7 @@ function M.map(review)
     local name, desc, run = unpack(action)
     local plug = ("<Plug>(gemini-%s)"):format(name)
     vim.keymap.set("n", plug, run, { buffer = buf, desc = desc })
-    local key = config.get().diff.keys[name]
+    local key = config.get().keys[name]
     if key then
       vim.keymap.set("n", key, plug, { buffer = buf, remap = true, desc = desc })
     end
@@ -153,7 +153,7 @@ function M.hold(review)
   local buf = review.buffers.proposal
   local held = {} ---@type gemini_bridge.HeldKey[]
   vim.api.nvim_buf_call(buf, function()
-    for name, key in pairs(config.get().diff.keys) do
+    for name, key in pairs(config.get().keys) do
       local plug = ("<Plug>(gemini-%s)"):format(name)
       if key and vim.fn.maparg(key, "n") == plug then
         held[#held + 1] =

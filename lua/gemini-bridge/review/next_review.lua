@@ -43,7 +43,7 @@ local function disable_keys(buf)
     return mapped
   end
   for _, name in ipairs({ "accept", "reject" }) do
-    local key = config.get().diff.keys[name]
+    local key = config.get().keys[name]
     if key and vim.fn.maparg(key, "n", false, true).buffer ~= 1 then
       -- <Ignore> ends the mapping at once. After <Nop>, Neovim would wait for another key.
       vim.keymap.set("n", key, "<Ignore>", { buffer = buf, desc = "No pending proposal" })

@@ -85,7 +85,7 @@ end
 ---@param entry gemini_bridge.HistoryEntry
 ---@param texts gemini_bridge.calls.history_diff
 function M.set_bar(win, entry, texts)
-  local hints = { { "compare", "compare" }, { "help", "keys" } }
+  local hints = { { "help", "keys" } }
   if groups.was_written(entry) then
     table.insert(hints, 1, { "undo", "undo" })
   end

@@ -211,8 +211,8 @@ local ACTIONS = {
   { "open", open_node, "Go to the text, open or close the folder", tree = "<CR>" },
   { "next", step, "Next hunk, in any entry", with = 1, tree = "<Tab>" },
   { "prev", step, "Previous hunk", with = -1, tree = "<S-Tab>" },
-  { "next-file", step_entry, "Next entry", with = 1 },
-  { "prev-file", step_entry, "Previous entry", with = -1 },
+  { "next-file", step_entry, "Next entry", with = 1, key = "]f" },
+  { "prev-file", step_entry, "Previous entry", with = -1, key = "[f" },
   {
     "undo",
     function(shown)
@@ -222,9 +222,15 @@ local ACTIONS = {
     tree = "x",
     visual = true,
   },
-  { "compare", toggle_compare, "Show or hide the earlier text side by side", tree = "d" },
-  { "switch", tree_view.switch, "Go to the text, or back to the tree" },
-  { "close", tree_view.close, "Close the page" },
+  {
+    "compare",
+    toggle_compare,
+    "Show or hide the earlier text side by side",
+    key = "<LocalLeader>d",
+    tree = "d",
+  },
+  { "switch", tree_view.switch, "Go to the text, or back to the tree", key = "<LocalLeader>t" },
+  { "close", tree_view.close, "Close the page", key = "q" },
 }
 
 local keys = keymap.define("gemini-history", ACTIONS, groups.legend, get)

@@ -1,5 +1,5 @@
---- Maps keys on the review page and the history page. Keys of the option `changes.keys` work in both windows of the
---- page. All other keys work only in the tree.
+--- Maps keys on the review page and the history page. An action has a key for both windows of the page, from the option
+--- `keys` or fixed, or a key for the tree only, or both.
 local config = require("gemini-bridge.config")
 local held_keys = require("gemini-bridge.editor.held_keys")
 local key_list = require("gemini-bridge.editor.key_list")
@@ -9,10 +9,11 @@ local keep_and_undo = require("gemini-bridge.changes.keep_and_undo")
 local M = {}
 
 ---@class gemini_bridge.PageAction
----@field [1] string Name of the <Plug> mapping. The name in the option `changes.keys` has "_" in place of "-".
+---@field [1] string Name of the <Plug> mapping, and of the action in the option `keys`.
 ---@field [2] fun(shown: any, with: any) Function that gets the page and the field `with`.
 ---@field [3] string Description.
 ---@field with? "keep"|"undo"|1|-1 Second argument of the function.
+---@field key? string Fixed key. Default: the key in the option `keys`, if any.
 ---@field tree? string Key that works only in the tree.
 ---@field visual? boolean True if the keys also work in Visual mode.
 
@@ -21,11 +22,11 @@ local M = {}
 ---@field actions gemini_bridge.PageAction[]
 
 --- Returns key hints as a part of a winbar. Leaves out keys that the user has disabled.
----@param hints [string, string][] Pairs of a name in the option `changes.keys` and the word to show.
+---@param hints [string, string][] Pairs of a name in the option `keys` and the word to show.
 ---@param rank? integer Rank of the part, see |gemini_bridge.BarPart|. Default: 1.
 ---@return gemini_bridge.BarPart
 function M.hints(hints, rank)
-  local keys, words = config.get().changes.keys, {}
+  local keys, words = config.get().keys, {}
   for _, hint in ipairs(hints) do
     local key = keys[hint[1]]
     if key then
@@ -37,8 +38,8 @@ end
 
 ---@param action gemini_bridge.PageAction
 ---@return string|false|nil
-local function configured(action)
-  return config.get().changes.keys[action[1]:gsub("-", "_")]
+local function key_of(action)
+  return action.key or config.get().keys[action[1]]
 end
 
 ---@param actions gemini_bridge.PageAction[]
@@ -46,7 +47,7 @@ end
 local function show_help(actions, legend)
   local rows = {}
   for _, action in ipairs(actions) do
-    local key = configured(action)
+    local key = key_of(action)
     local names = { key and key_list.name(key) or nil }
     names[#names + 1] = action.tree
     if #names > 0 then
@@ -90,7 +91,7 @@ local function map_all(keymap, buf, is_tree)
   local held = {} ---@type gemini_bridge.HeldKey[]
   for _, action in ipairs(keymap.actions) do
     local plug = ("<Plug>(%s-%s)"):format(keymap.prefix, action[1])
-    for _, lhs in ipairs({ configured(action) or "", is_tree and action.tree or "" }) do
+    for _, lhs in ipairs({ key_of(action) or "", is_tree and action.tree or "" }) do
       for _, mode in ipairs(lhs ~= "" and { "n", action.visual and "x" } or {}) do
         held[#held + 1] = { mode = mode, lhs = lhs, plug = plug, desc = action[3] }
       end

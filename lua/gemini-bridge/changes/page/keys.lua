@@ -6,7 +6,6 @@ local files = require("gemini-bridge.changes.page.files")
 local keymap = require("gemini-bridge.changes.page.keymap")
 local layout = require("gemini-bridge.changes.page.layout")
 local notes = require("gemini-bridge.notes.notes")
-local modified_event = require("gemini-bridge.editor.modified_event")
 local notify = require("gemini-bridge.notify")
 local focus = require("gemini-bridge.editor.focus_and_mode")
 local page = require("gemini-bridge.changes.page.page")
@@ -19,10 +18,6 @@ local file_view = require("gemini-bridge.changes.page.file_view")
 local next_hunk = require("gemini-bridge.changes.page.next_hunk")
 
 local M = {}
-
---- Number of decisions (keep or undo) since the user's last edit. Above 0, `u` reverts a decision. At 0, `u` undoes an
---- edit.
-local decisions = 0
 
 ---@alias gemini_bridge.Verb "keep"|"undo"
 
@@ -59,7 +54,6 @@ local function apply(shown, verb, chosen, from)
     if verb == "undo" and not vim.iter(sent):any(is_undoable) then
       return
     end
-    decisions = decisions + 1
     if from then
       -- After the Node host has confirmed the decision, `page` moves the cursor to the goal.
       local name = chosen.files[1].path
@@ -268,18 +262,12 @@ local function toggle_compare(shown)
   file_view.mark(vim.api.nvim_win_get_buf(shown.right), shown.current or "", not compare.is_open(shown.right))
 end
 
---- Implements `u` on the review page: reverts the user's last decision. If the user has edited the file since the
---- decision, undoes the edit as usual.
+--- Reverts the user's last decision.
 ---@param shown gemini_bridge.Page
 local function revert(shown)
-  -- An unmodifiable buffer contains no edits: it shows a deleted file or a notice.
-  if tree_view.has_focus(shown) or decisions > 0 and not vim.bo.modified or not vim.bo.modifiable then
-    decisions = math.max(decisions - 1, 0)
-    next_hunk.settle()
-    shown.is_reverting = true
-    return keep_and_undo.revert()
-  end
-  vim.cmd.normal({ vim.v.count1 .. "u", bang = true })
+  next_hunk.settle()
+  shown.is_reverting = true
+  keep_and_undo.revert()
 end
 
 --- Asks the user for a note on the selected lines of the file or the line of the cursor.
@@ -303,22 +291,44 @@ local ACTIONS = {
   { "open", open_node, "Show the file, open or close the folder", tree = "<CR>" },
   { "next", step, "Next undecided hunk, in any file", with = 1, tree = "<Tab>" },
   { "prev", step, "Previous undecided hunk", with = -1, tree = "<S-Tab>" },
-  { "next-file", step_file, "Next file", with = 1 },
-  { "prev-file", step_file, "Previous file", with = -1 },
+  { "next-file", step_file, "Next file", with = 1, key = "]f" },
+  { "prev-file", step_file, "Previous file", with = -1, key = "[f" },
   { "keep", on_hunk, "Keep the hunk or the selected lines", with = "keep", tree = "s", visual = true },
   { "undo", on_hunk, "Undo the hunk or the selected lines", with = "undo", tree = "x", visual = true },
-  { "keep-file", on_nodes, "Keep the file, folder or turn", with = "keep", tree = "S", visual = true },
-  { "undo-file", on_nodes, "Undo the file, folder or turn", with = "undo", tree = "X", visual = true },
+  {
+    "keep-file",
+    on_nodes,
+    "Keep the file, folder or turn",
+    with = "keep",
+    key = "<LocalLeader>S",
+    tree = "S",
+    visual = true,
+  },
+  {
+    "undo-file",
+    on_nodes,
+    "Undo the file, folder or turn",
+    with = "undo",
+    key = "<LocalLeader>X",
+    tree = "X",
+    visual = true,
+  },
   { "keep-turn", on_turn, "Keep the turn", with = "keep", tree = "gs" },
   { "undo-turn", on_turn, "Undo the turn", with = "undo", tree = "gx" },
   { "keep-all", on_all, "Keep all changes", with = "keep", tree = "gS" },
   { "undo-all", on_all, "Undo all changes", with = "undo", tree = "gX" },
-  { "revert", revert, "Revert the last decision" },
-  { "compare", toggle_compare, "Show or hide the earlier text side by side", tree = "d" },
-  { "note", note, "Write a note on the line or the selected lines", visual = true },
+  { "revert", revert, "Revert the last keep or undo", tree = "u" },
+  {
+    "compare",
+    toggle_compare,
+    "Show or hide the earlier text side by side",
+    key = "<LocalLeader>d",
+    tree = "d",
+  },
+  { "note", note, "Write a note on the line or the selected lines", key = "<LocalLeader>n", visual = true },
   { "send-notes", send_notes, "Send all notes to the CLI", tree = "gn" },
-  { "switch", tree_view.switch, "Go to the file, or back to the tree" },
-  { "close", tree_view.close, "Close the page" },
+  { "switch", tree_view.switch, "Go to the file, or back to the tree", key = "<LocalLeader>t" },
+  { "close", tree_view.close, "Close the page", key = "q" },
 }
 
 local keys = keymap.define("gemini-changes", ACTIONS, appearance.legend, function()
@@ -332,7 +342,7 @@ end)
 ---@param shown gemini_bridge.Page
 ---@return fun() detach
 local function attach(shown)
-  local detach = keymap.attach(keys, shown, {
+  return keymap.attach(keys, shown, {
     chosen = function(lines)
       return tree_view.has_focus(shown) and choose_nodes(tree_view.nodes_at(shown, lines)) or nil
     end,
@@ -340,14 +350,6 @@ local function attach(shown)
       return turn_here(shown)
     end,
   })
-  modified_event.listen({ group = shown.group }, function(buf)
-    -- After this edit, `u` undoes edits again instead of decisions.
-    decisions = vim.bo[buf].modified and 0 or decisions
-  end)
-  return function()
-    detach()
-    decisions = 0
-  end
 end
 
 --- Opens the review page or moves the focus to the page.

@@ -42,7 +42,7 @@ end
 ---@return gemini_bridge.BarPart[]
 local function proposal_parts(review)
   local diff, position = config.get().diff, review.position
-  local count, help = hunks(review), diff.keys.help
+  local count, help = hunks(review), config.get().keys.help
   local is_unsaved = has_unsaved_changes(review)
   local warning = review.stale and "stale: the file has changed"
     or is_unsaved and "unsaved changes in the file"
