@@ -64,7 +64,8 @@ t.test(
 
     await nvim.input("<C-\\><C-n>:GeminiReview<CR>");
     await onScreen("the proposal");
-    await nvim.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('a.txt'))");
+    await nvim.input("<C-w>h"); // as a user: a plugin's move right after :GeminiReview would be taken back
+    await nvim.waitFor("vim.bo.buftype == '' and vim.fn.expand('%:t') == 'a.txt'", "the focus in the file");
     t.notMatch(await screen(), /child </, "not while the file beside it has the focus");
     await client.closeDiff(nvim.path("a.txt"));
     await onScreen("child <");

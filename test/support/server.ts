@@ -131,14 +131,22 @@ export function ask(
   });
 }
 
+interface RawOptions {
+  until?: RegExp;
+  silence?: number;
+  end?: boolean;
+}
+
 /**
  * Sends raw bytes.
- * @returns the answer until the server closes the connection or stops sending
+ * @param options `until`: waits until the answer matches. `silence`: time without an answer that ends the wait
+ * (milliseconds). `end`: whether to close the sending side
+ * @returns the answer until it matches, or until the server closes the connection or stops sending
  */
 export function sendRaw(
   port: number,
   bytes: string | Buffer,
-  { silence = 1500, end = false } = {},
+  { until, silence = until ? 30_000 : 1_500, end = false }: RawOptions = {},
 ): Promise<string> {
   return new Promise((resolve) => {
     let answer = "";
@@ -150,6 +158,7 @@ export function sendRaw(
     socket.setTimeout(silence, done);
     socket.on("data", (data) => {
       answer += data;
+      if (until?.test(answer)) done();
     });
     socket.on("error", done);
     socket.on("close", done);
