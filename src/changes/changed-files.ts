@@ -29,14 +29,14 @@ export interface ChangedFiles {
   known(): FileChange[];
   /** Stores the new change record of a file, and shows the changes in Neovim. */
   set(change: FileChange, cause?: Cause): void;
-  /** Records that a tool of the agent is about to change the file. */
-  await(agent: Agent, path: string): void;
+  /** Records that a tool of the agent is about to change the file. @param arrival number of the hook event */
+  await(agent: Agent, path: string, arrival: number): void;
   /** Records that a tool of the agent has ended. Must be called once for each earlier call of `await`. */
   arrived(agent: Agent, path: string): void;
-  /** Returns the files that this agent may be about to change. */
-  awaitedBy(agent: Agent): string[];
-  /** Forgets all pending edits of this agent. */
-  abandon(agent: Agent): void;
+  /** Returns the files that this agent may be about to change, by edits whose start arrived before `arrival`. */
+  awaitedBy(agent: Agent, arrival: number): string[];
+  /** Forgets the pending edits of this agent whose start arrived before `arrival`. */
+  abandon(agent: Agent, arrival: number): void;
   /** Returns an agent that is about to change the file, if there is one. @param except an agent to ignore */
   awaitingAgent(path: string, except?: Agent): Agent | undefined;
   /** Sets whether any agent is working. While agents work, Neovim reports each file that the user writes. */
@@ -71,8 +71,11 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
   let total = 0;
   /** For each path: the change that Neovim currently shows. */
   const told = new Map<string, ShownChange>();
-  /** For each session: the agent that has pending edits, and the number of pending edits of each file (`paths`). */
-  const awaited = new Map<string, { agent: Agent; paths: Map<string, number> }>();
+  /**
+   * For each session: the agent that has pending edits, and the edits of each file (`paths`). An edit is the number of
+   * the event that has reported its start.
+   */
+  const awaited = new Map<string, { agent: Agent; paths: Map<string, readonly number[]> }>();
   const watch = createFileWatch(options.look);
   let areAtWork = false;
   /**
@@ -87,10 +90,18 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
   const remember = () =>
     memory.await([...awaited.values()].map(({ agent, paths }) => ({ agent, paths: [...paths.keys()] })));
 
-  function beginEdit(agent: Agent, path: string): void {
-    const { paths } = awaited.get(agent.session) ?? { paths: new Map<string, number>() };
-    paths.set(path, (paths.get(path) ?? 0) + 1);
+  function beginEdit(agent: Agent, path: string, arrival: number): void {
+    const { paths } = awaited.get(agent.session) ?? { paths: new Map<string, readonly number[]>() };
+    paths.set(path, [...(paths.get(path) ?? []), arrival]);
     awaited.set(agent.session, { agent, paths });
+  }
+
+  /** Replaces the pending edits of a file. */
+  function setEdits({ session }: Agent, path: string, edits: readonly number[]): void {
+    const { paths } = awaited.get(session) ?? {};
+    if (edits.length > 0) paths?.set(path, edits);
+    else paths?.delete(path);
+    if (paths?.size === 0) awaited.delete(session);
   }
 
   function count(path: string, size: number): void {
@@ -160,25 +171,30 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
       const isWritten = cause.agent !== undefined || (before && before.version !== change.version);
       show(change.path, isWritten ?? false, cause);
     },
-    await(agent, path) {
-      beginEdit(agent, path);
+    await(agent, path, arrival) {
+      beginEdit(agent, path, arrival);
       remember();
       tidy(path);
     },
     arrived(agent, path) {
-      const { paths } = awaited.get(agent.session) ?? {};
-      const edits = (paths?.get(path) ?? 1) - 1;
-      if (edits > 0) paths?.set(path, edits);
-      else paths?.delete(path);
+      setEdits(agent, path, awaited.get(agent.session)?.paths.get(path)?.slice(1) ?? []);
       remember();
       tidy(path);
     },
-    awaitedBy: ({ session }) => [...(awaited.get(session)?.paths.keys() ?? [])],
-    abandon({ session }) {
-      const { paths } = awaited.get(session) ?? {};
-      awaited.delete(session);
+    awaitedBy: ({ session }, arrival) =>
+      [...(awaited.get(session)?.paths ?? [])].flatMap(([path, edits]) =>
+        edits.some((edit) => edit < arrival) ? [path] : [],
+      ),
+    abandon(agent, arrival) {
+      const all = [...(awaited.get(agent.session)?.paths ?? [])];
+      for (const [path, edits] of all)
+        setEdits(
+          agent,
+          path,
+          edits.filter((edit) => edit >= arrival),
+        );
       remember();
-      for (const path of paths?.keys() ?? []) tidy(path);
+      for (const [path] of all) tidy(path);
     },
     awaitingAgent,
     follow(atWork) {
@@ -192,7 +208,7 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
     restore(saved) {
       // Adds the stored edits instead of replacing the current edits: agents may have begun edits since this host
       // process started.
-      for (const { agent, paths } of saved.awaited) for (const path of paths) beginEdit(agent, path);
+      for (const { agent, paths } of saved.awaited) for (const path of paths) beginEdit(agent, path, 0);
       remember();
       for (const change of saved.changes) {
         put(change);

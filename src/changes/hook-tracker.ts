@@ -7,6 +7,7 @@ import type { Agent, AgentEvent, Begun, EditTexts, Tool } from "../contract/hook
 import { type FileState, readState, realPath, unknown } from "../system/file-state.ts";
 import type { AgentTurns } from "./agent-turns.ts";
 import { createAgreements } from "./agreements.ts";
+import { type BegunTools, forget, hasBegunAfter, keyOf } from "./begun-tools.ts";
 import type { PendingEdits } from "./change-memory.ts";
 import type { ChangedFiles } from "./changed-files.ts";
 import type { CommandMemory, RestoredCommand } from "./command-memory.ts";
@@ -95,38 +96,33 @@ export function createTracker(options: TrackerOptions): Tracker {
   const commands = createCommands(options.stateDirectory, options.memory);
   const agents = createAgents({ gone: () => void resolveGone(), changed: files.follow });
   const agreements = createAgreements();
+  let arrivals = 0; // number of hook events so far
   /**
    * Real path of each file that is being edited, by agent and path. The path is resolved only once, because a symbolic
    * link may change during the edit.
    */
-  const places = new Map<string, string>();
+  const places = new Map<string, { path: string; arrival: number }>();
   /** Edits for which the CLI asked the user before the tool started, as Qwen Code does. By agent and path. */
-  const asked = new Set<string>();
+  const asked: BegunTools = new Map();
+  const begunCommands: BegunTools = new Map();
   /** Files for which a CLI asked the user before a restart of the host process. */
   const askedEarlier = new Set(options.reviewed);
   /** Edits that began before a restart of the host process, by agent and path. The report of their end may be lost. */
-  const inherited = new Set<string>();
+  const inherited: BegunTools = new Map();
   /** Commands whose turn ended before the end of the command was reported. The report may still come. */
-  const unended = new Set<string>();
+  const unended: BegunTools = new Map();
   /**
    * For each file that a command has changed while an agent was about to edit the file: the change, and the version of
    * the file's change record then. If the agent does not edit the file, the change is attributed to the command.
    */
   const unclear = new Map<string, { agent: Agent; after: FileState; since: string | undefined }>();
 
-  function keyOf(agent: Agent, name: string): string {
-    return `${agent.session} ${name}`;
-  }
-
-  function forget(known: Map<string, unknown> | Set<string>, { session }: Agent): void {
-    for (const key of known.keys()) if (key.startsWith(`${session} `)) known.delete(key);
-  }
-
   /** Reads the file at once, even if earlier events are still waiting to be handled. */
   async function readBeforeEdit(agent: Agent, filePath: string, begun: Begun): Promise<SeenBefore> {
+    const arrival = arrivals;
     const path = await realPath(filePath);
-    places.set(keyOf(agent, filePath), path);
-    files.await(agent, path);
+    places.set(keyOf(agent, filePath), { path, arrival });
+    files.await(agent, path, arrival);
     const now = await readState(path);
     const seen = begun.aborted ? unknown(LATE) : now;
     commands.editing(path, seen);
@@ -146,7 +142,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   async function readAfterEdit(agent: Agent, filePath: string): Promise<Seen> {
-    const path = places.get(keyOf(agent, filePath)) ?? (await realPath(filePath));
+    const path = places.get(keyOf(agent, filePath))?.path ?? (await realPath(filePath));
     places.delete(keyOf(agent, filePath));
     const now = await readState(path);
     commands.settled(path, now);
@@ -202,6 +198,7 @@ export function createTracker(options: TrackerOptions): Tracker {
       await seen;
     } else if (tool.kind === "shell") {
       const { runner } = commands;
+      begunCommands.set(keyOf(agent, tool.command), { arrival: arrivals });
       const before = commandStarts(agent, tool.command, begun);
       void enqueue(async () => takeBefore(await before, runner));
       await before;
@@ -298,24 +295,24 @@ export function createTracker(options: TrackerOptions): Tracker {
   /**
    * Handles the end of a turn. Commands and edits of the turn may not have ended yet: compares their files with the
    * disk, and stops tracking them.
+   * @param arrival number of the event that has ended the turn. What has begun later is left alone
    * @param isGone true if the agent's process has ended. Its pending edits may then have happened without a report. A
    * running process reports the end of every edit, except for edits that began before a restart of the host process
    */
-  async function turnEnds(agent: Agent, isGone: boolean): Promise<void> {
-    for (const command of commands.ofAgent(agent)) {
-      unended.add(keyOf(agent, command));
+  async function turnEnds(agent: Agent, arrival: number, isGone: boolean): Promise<void> {
+    const isOver = (command: string) => !hasBegunAfter(arrival, begunCommands, agent, command);
+    for (const command of commands.ofAgent(agent).filter(isOver)) {
+      unended.set(keyOf(agent, command), { arrival: 0 });
       await commandEnds(agent, await commands.end(agent, command));
     }
-    for (const path of files.awaitedBy(agent)) {
+    for (const path of files.awaitedBy(agent, arrival)) {
       takeUnclear(path);
       const change = files.get(path);
       const isOwn = isGone || inherited.has(keyOf(agent, path));
       if (change) catchUp(change, await readState(path), isOwn ? agent : commands.runner);
     }
-    files.abandon(agent);
-    forget(places, agent);
-    forget(asked, agent);
-    forget(inherited, agent);
+    files.abandon(agent, arrival);
+    [places, asked, begunCommands, inherited].map((known) => forget(known, agent, arrival));
     if (!agents.areAtWork) commands.forget();
     options.report(agent);
   }
@@ -328,7 +325,7 @@ export function createTracker(options: TrackerOptions): Tracker {
       for (const agent of gone) {
         if (!agents.end(agent)) continue;
         options.gone(agent);
-        await turnEnds(agent, true);
+        await turnEnds(agent, Number.POSITIVE_INFINITY, true);
       }
     });
   }
@@ -336,6 +333,8 @@ export function createTracker(options: TrackerOptions): Tracker {
   return {
     handle(event, begun) {
       const agent = agents.handle(event);
+      arrivals += 1;
+      const arrival = arrivals;
       switch (event.kind) {
         case "turn_started":
           // The CLI itself has sent this prompt. Later changes still belong to the user's last prompt.
@@ -343,8 +342,8 @@ export function createTracker(options: TrackerOptions): Tracker {
           return enqueue(async () => {
             // The user may have sent this prompt during the turn. Then commands and edits are still running.
             if (turns.isRunning(agent, event.turn)) options.report(agent);
-            else await turnEnds(agent, false);
-            forget(unended, agent);
+            else await turnEnds(agent, arrival, false);
+            forget(unended, agent, arrival);
             turns.begin(agent, event.prompt, event.turn);
           });
         case "tool_starting":
@@ -353,11 +352,11 @@ export function createTracker(options: TrackerOptions): Tracker {
           return toolEnds(agent, event);
         case "turn_ended":
         case "session_ended":
-          return enqueue(() => turnEnds(agent, false));
+          return enqueue(() => turnEnds(agent, arrival, false));
         case "permission_asked": {
           const key = event.tool.kind === "edit" ? keyOf(agent, event.tool.filePath) : undefined;
           // Ignores questions that come during the edit, such as those of Gemini CLI.
-          if (key !== undefined && !places.has(key)) asked.add(key);
+          if (key !== undefined && !places.has(key)) asked.set(key, { arrival });
         }
       }
       return enqueue(() => {}); // resolves after the earlier events
@@ -381,7 +380,8 @@ export function createTracker(options: TrackerOptions): Tracker {
     resolveGone,
     resume(known, edits, running) {
       for (const agent of known) agents.resume(agent);
-      for (const { agent, paths } of edits) for (const path of paths) inherited.add(keyOf(agent, path));
+      for (const { agent, paths } of edits)
+        for (const path of paths) inherited.set(keyOf(agent, path), { arrival: 0 });
       for (const command of running) {
         agents.resume(command.agent);
         commands.resume(command);
