@@ -23,19 +23,27 @@ class PaneCli {
     readonly model: Model,
   ) {}
 
-  async shows(pattern: RegExp): Promise<void> {
-    const screen = () => this.tmux("capture-pane", "-p");
-    await waitFor(() => pattern.test(screen()), `${pattern}`, 40_000).catch((cause: unknown) => {
-      throw new Error(`${pattern} did not appear:\n${screen()}`, { cause });
-    });
+  shows(pattern: RegExp): Promise<void> {
+    return shows(this.tmux, pattern);
   }
 
-  /** Types into the empty prompt. Presses Enter when the screen shows the text, until the CLI has taken the text. */
+  /**
+   * Types into the empty prompt, and sends the text. A line break at the end, which the CLI removes, shows that the CLI
+   * takes no more keys for a part of the text: then it takes Enter, too. Enter must not be repeated, because the CLI
+   * would send the text again.
+   */
   async type(text: string): Promise<void> {
     await this.shows(/Type your message/);
     this.tmux("send-keys", "-l", text);
     await this.shows(new RegExp(`[>*] +${text}`));
-    await enter(this.tmux, text);
+    const height = promptHeight(this.tmux);
+    const isBroken = () => {
+      const isHigher = promptHeight(this.tmux) > height;
+      if (!isHigher) this.tmux("send-keys", "C-j");
+      return isHigher;
+    };
+    await waitFor(isBroken, "a line break after the text", 20_000);
+    this.tmux("send-keys", "End", "Enter");
   }
 
   /** Makes the model write a file and then answer with the given texts. */
@@ -45,35 +53,31 @@ class PaneCli {
     await this.type(`Write ${content}`);
   }
 
-  async enable(): Promise<void> {
-    await enable(this.tmux);
+  enable(): Promise<void> {
+    return enable(this.tmux);
   }
 }
 
-/**
- * Presses Enter until a text is gone from the prompt of a CLI. On a busy machine, the CLI may take Enter for a part of a
- * paste or for an answer to its list of suggestions, and keep the text.
- */
-async function enter(tmux: Tmux, text: string, ...pane: string[]): Promise<void> {
-  const prompt = () =>
-    tmux("capture-pane", "-p", ...pane)
-      .split("────")
-      .at(-1) ?? "";
-  tmux("send-keys", ...pane, "End", "Enter");
-  const isGone = () => {
-    const holds = new RegExp(`[>*] +${text}`).test(prompt());
-    if (holds) tmux("send-keys", ...pane, "End", "Enter");
-    return !holds;
-  };
-  await waitFor(isGone, "the CLI to take the text", 20_000);
+/** Waits until a pane shows a text. Fails with the pane's screen. */
+async function shows(tmux: Tmux, pattern: RegExp, ...pane: string[]): Promise<void> {
+  const screen = () => tmux("capture-pane", "-p", ...pane);
+  await waitFor(() => pattern.test(screen()), `${pattern}`, 40_000).catch((cause: unknown) => {
+    throw new Error(`${pattern} did not appear:\n${screen()}`, { cause });
+  });
 }
 
-/** Types `/ide enable` into a CLI. */
+/** Returns the number of lines below the line above the CLI's prompt. */
+function promptHeight(tmux: Tmux): number {
+  const below = tmux("capture-pane", "-p").split("────").at(-1) ?? "";
+  return below.trimEnd().split("\n").length;
+}
+
+/** Types `/ide enable` into the empty prompt of a CLI. Enter would choose the first command until the list is complete. */
 async function enable(tmux: Tmux, ...pane: string[]): Promise<void> {
-  const screen = () => tmux("capture-pane", "-p", ...pane);
+  await shows(tmux, /Type your message/, ...pane);
   tmux("send-keys", ...pane, "-l", "/ide enable");
-  await waitFor(() => /[>*] +\/ide enable[\s\S]*enable/.test(screen()), "the CLI to list commands", 20_000);
-  await enter(tmux, "/ide enable", ...pane);
+  await shows(tmux, /[>*] +\/ide enable[\s\S]*enable/, ...pane);
+  tmux("send-keys", ...pane, "End", "Enter");
 }
 
 /** @param hasVariables whether the CLI has the environment variables of a terminal of Neovim */
@@ -212,10 +216,6 @@ async function startBeside(t: Test, nvim: Nvim, init = ""): Promise<Nvim> {
   return beside;
 }
 
-async function shows(tmux: Tmux, pane: string, pattern: RegExp): Promise<void> {
-  await waitFor(() => pattern.test(tmux("capture-pane", "-p", "-t", pane)), `${pattern}`, 30_000);
-}
-
 t.test(
   "the real CLI in a tmux pane connects to the Neovim that opened the pane, and later to the next Neovim",
   async (t) => {
@@ -231,7 +231,7 @@ t.test(
         10_000,
       ),
     );
-    await shows(tmux, pane, /Type your message/);
+    await shows(tmux, /Type your message/, "-t", pane);
     await nvim.waitFor(async () => (await clients(nvim)) === 1, "the CLI to connect", 20_000);
     t.equal(await clients(rival), 0, "another Neovim in this directory does not get it");
     await rival.close();
@@ -242,7 +242,6 @@ t.test(
     await enterTmux(next, join(nvim.dirs.base, "tmux"), own);
     await next.command("Gemini");
     t.equal(tmux("display-message", "-p", "#{pane_id}"), pane, "the next Neovim goes to the pane");
-    await shows(tmux, pane, /Type your message/);
     await enable(tmux, "-t", pane);
     const connects = next.waitFor(
       async () => (await clients(next)) === 1,
