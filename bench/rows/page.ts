@@ -67,6 +67,7 @@ export function changeOf(path: string, hunks: number, decided = 0): ShownChange 
       id: i + 1,
       line: i * 20 + 1,
       count: 2,
+      old: i * 19 + 1,
       removed: 1,
       conflict: false,
       turn: 1,

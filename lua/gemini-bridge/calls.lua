@@ -6,7 +6,6 @@ local contract = require("gemini-bridge.bridge.contract")
 local decision = require("gemini-bridge.review.decision")
 local environment = require("gemini-bridge.host.environment")
 local lifecycle = require("gemini-bridge.host.lifecycle")
-local navigation = require("gemini-bridge.changes.navigation")
 local memory = require("gemini-bridge.bridge.memory")
 local notify = require("gemini-bridge.notify")
 local history_entries = require("gemini-bridge.changes.history.entries")
@@ -56,9 +55,7 @@ local calls = {
     end
     changes.show(params)
   end,
-  change_lines = navigation.show_old,
-  change_before = lazy("gemini-bridge.changes.page.compare", "answered"),
-  deleted_text = lazy("gemini-bridge.changes.deleted", "show"),
+  change_before = lazy("gemini-bridge.changes.earlier_text", "answered"),
   turn_changes = changes.turn_ended,
   history_show = history_entries.answered,
   history_diff = lazy("gemini-bridge.changes.history.page", "show"),

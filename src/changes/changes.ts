@@ -23,13 +23,13 @@ import { createAgentTurns } from "./agent-turns.ts";
 import { createChangeMemory } from "./change-memory.ts";
 import { createChangedFiles } from "./changed-files.ts";
 import type { OpenPlaces } from "./commands.ts";
-import { type FileChange, follow, obstacle, textOf, undone } from "./file-change.ts";
+import { type FileChange, follow, obstacle, textBefore } from "./file-change.ts";
 import { createHistory, type History } from "./history.ts";
 import { answerHistoryRequests } from "./history-requests.ts";
 import { createTracker, type TrackerOptions } from "./hook-tracker.ts";
 import { createDecisions } from "./keep-and-undo.ts";
+import { bufferLines } from "./line-diff.ts";
 import { createMovedFileSearch, type MovedFileSearch } from "./moved-files.ts";
-import { oldLines, shownLines, wholeLines } from "./shown-lines.ts";
 import { createStaging } from "./staging.ts";
 import { createTurnReport, type TurnReportOptions } from "./turn-report.ts";
 import { createUndoNotes } from "./undo-notes.ts";
@@ -329,18 +329,14 @@ export function createChanges({ bridge, userFiles, boot, log, ...options }: Chan
       },
       ...decisions.handlers,
       changes_refresh: () => enqueueAfterGone(refresh),
-      change_lines_asked: ({ path }) =>
-        withChange(path, ({ text }) => bridge.tell("change_lines", { path, hunks: oldLines(text) })),
-      deleted_text_asked: ({ path }) =>
-        withChange(path, (change) =>
-          bridge.tell("deleted_text", { path, lines: shownLines(textOf(undone(change)) ?? "") }),
-        ),
       change_before_asked: ({ path }) =>
-        withChange(path, (change) => {
-          const problem = obstacle(change);
-          const lines = problem === undefined ? wholeLines(textOf(undone(change)) ?? "") : [];
-          bridge.tell("change_before", { path, lines, problem });
-        }),
+        withChange(path, (change) =>
+          bridge.tell("change_before", {
+            path,
+            lines: bufferLines(textBefore(change)),
+            problem: obstacle(change),
+          }),
+        ),
     },
     storeNow() {
       memory.storeNow();

@@ -41,9 +41,14 @@ export function reference(text: TrackedText): string[] {
   return [...composed(text, oldOf).lines];
 }
 
-/** Returns the lines that undo restores for a hunk without a conflict. */
-export function linesBefore({ old, edited }: Hunk): readonly string[] {
-  return edited?.lines ?? old;
+/** Returns the lines that undo restores for a hunk. For a hunk with a conflict, returns the lines before the agent's. */
+export function linesBefore({ old, edited, conflict }: Hunk): readonly string[] {
+  return edited && !conflict ? undone(edited, () => true).lines : old;
+}
+
+/** Returns the text with the earlier lines of all hunks. */
+export function before(text: TrackedText): readonly string[] {
+  return composed(text, (hunk) => ({ lines: linesBefore(hunk), hunks: [] })).lines;
 }
 
 /** Applies an agent's edit. @param turn start of the agent's turn (Unix milliseconds) */

@@ -7,6 +7,7 @@ import type { ShownChange } from "../contract/changes.ts";
 import { type FileState, HIDDEN, type Metadata } from "../system/file-state.ts";
 import { withoutRename } from "../system/file-version.ts";
 import {
+  before as earlierLines,
   editedByAgent,
   editedByUser,
   keep,
@@ -250,23 +251,30 @@ export function newestAuthor(change: FileChange): Author {
   return authorOf(change.earlier.find(({ turn }) => turn === newest) ?? change);
 }
 
+/** Returns the text before the undecided changes; "" if the file did not exist or its text is unknown. */
+export function textBefore(change: FileChange): string {
+  const { text } = change.opaque ? undone(change) : change;
+  return earlierLines(text).join("");
+}
+
 export function shown(change: FileChange): ShownChange {
   const { path, before, exists, text, opaque, decided } = change;
   const isAdded = before === "absent" && exists && reference(text).length === 0;
   const hunks = opaque ? [] : text.hunks;
+  let growth = 0;
   return {
     path,
     status: !exists ? "deleted" : isAdded ? "added" : "modified",
     added: hunks.reduce((sum, { count }) => sum + count, 0),
     removed: hunks.reduce((sum, hunk) => sum + linesBefore(hunk).length, 0),
-    hunks: hunks.map((hunk) => ({
-      id: hunk.id,
-      line: hunk.count > 0 ? hunk.line + 1 : hunk.line,
-      count: hunk.count,
-      removed: linesBefore(hunk).length,
-      conflict: hunk.conflict,
-      turn: hunk.turn,
-    })),
+    hunks: hunks.map((hunk) => {
+      const { id, line, count, conflict, turn } = hunk;
+      const removed = linesBefore(hunk).length;
+      const old = line - growth;
+      growth += count - removed;
+      const first = (from: number, lines: number) => (lines > 0 ? from + 1 : from);
+      return { id, line: first(line, count), count, old: first(old, removed), removed, conflict, turn };
+    }),
     decided,
     ...newestAuthor(change),
     fixed: obstacle(change),

@@ -8,7 +8,7 @@ import type { UserFiles } from "../system/user-files.ts";
 import { authorOf, beginChange, follow, isChanged, obstacle, textOf, undone } from "./file-change.ts";
 import type { Entry, History, KnownEntry } from "./history.ts";
 import { tellResult } from "./keep-and-undo.ts";
-import { shownLines } from "./shown-lines.ts";
+import { bufferLines } from "./line-diff.ts";
 import { isBelow } from "./work-tree.ts";
 
 type Handlers = Pick<EventHandlers, "history_asked" | "history_opened" | "history_undo">;
@@ -49,8 +49,8 @@ export function answerHistoryRequests({
       enqueue(async () => {
         const texts = (await history.read([id])).get(id)?.texts;
         const problem = texts ? undefined : UNKNOWN;
-        const [before, after] = [texts?.before, texts?.after].map((text) => shownLines(text ?? ""));
-        bridge.tell("history_diff", { id, before: before ?? [], after: after ?? [], problem });
+        const [before, after] = [bufferLines(texts?.before ?? ""), bufferLines(texts?.after ?? "")];
+        bridge.tell("history_diff", { id, before, after, problem });
       }),
     history_undo: ({ ids }) =>
       enqueue(async () => {

@@ -32,6 +32,18 @@ export function splitLines(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }
 
+/**
+ * Returns the lines of a text as Neovim would load them into a buffer: without line breaks and byte order mark. Decodes
+ * each line as UTF-8, or as Latin-1 if its bytes are not valid UTF-8.
+ */
+export function bufferLines(text: string): string[] {
+  return splitLines(text.replace(/^\xef\xbb\xbf/, "")).map((line) => {
+    const bytes = Buffer.from(line.replace(/\r?\n$/, ""), "latin1");
+    const decoded = bytes.toString("utf8");
+    return decoded.includes("\uFFFD") ? bytes.toString("latin1") : decoded;
+  });
+}
+
 /** A range of lines in each text (0-based). `to` is exclusive. */
 interface Part {
   readonly a: readonly [from: number, to: number];

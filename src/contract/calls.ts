@@ -14,6 +14,9 @@ export const ShownHunk = z.object({
     .int()
     .describe("First line in the file on disk, 1-based. For a removal: the line above, 0 at the top."),
   count: z.int().describe("Number of current lines; 0 for a removal."),
+  old: z
+    .int()
+    .describe("First line in the earlier text, 1-based. For an insertion: the line above, 0 at the top."),
   removed: z.int().describe("Number of earlier lines."),
   conflict: z.boolean().describe("Whether the user has edited the hunk since, so that it cannot be undone."),
   turn: z.number().describe("Start of the turn that edited the hunk last (Unix milliseconds)."),
@@ -194,15 +197,8 @@ export const calls = {
     edited: z.boolean(),
     decision: z.enum(["kept", "undone"]).optional(),
   }),
-  /** Gives Lua the first lines of the old text of each hunk, without line breaks. */
-  change_lines: z.object({
-    path: z.string(),
-    hunks: z.array(z.object({ id: z.int(), lines: z.array(z.string()) })),
-  }),
-  /** Answers `deleted_text_asked`: the text of a deleted file, as lines without line breaks. */
-  deleted_text: z.object({ path: z.string(), lines: z.array(z.string()) }),
   /**
-   * Answers `change_before_asked`: the complete text of a changed file as undo would restore it, as lines without line
+   * Answers `change_before_asked`: the complete text of a file before its undecided changes, as lines without line
    * breaks. `problem`: the reason why the text is not known.
    */
   change_before: z.object({ path: z.string(), lines: z.array(z.string()), problem: z.string().optional() }),

@@ -47,11 +47,10 @@ export const changeEvents = {
    * meantime.
    */
   changes_refresh: z.unknown(),
-  /** The user wants to see the old lines of a change. The host answers with the call `change_lines`. */
-  change_lines_asked: z.object({ path: z.string() }),
-  /** The user opened a file that an agent has deleted. The host answers with the call `deleted_text`. */
-  deleted_text_asked: z.object({ path: z.string() }),
-  /** The user compares a file with its earlier text. The host answers with the call `change_before`. */
+  /**
+   * The user wants to see the earlier text of a file, or the old lines of its hunks. The host answers with the call
+   * `change_before`.
+   */
   change_before_asked: z.object({ path: z.string() }),
   /** The user wants the history of these directories. The host answers with the call `history_show` and the same id. */
   history_asked: z.object({ id: z.number().int(), directories: z.array(z.string()) }),

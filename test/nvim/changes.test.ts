@@ -93,9 +93,9 @@ t.test(
     await nvim.lua("vim.keymap.set('n', 'go', '<Plug>(gemini-old-lines)')");
     await nvim.input("go");
     const old = `(function()
-    local namespace = vim.api.nvim_get_namespaces()['gemini-bridge.changes.old']
+    local namespace = vim.api.nvim_get_namespaces()['gemini-bridge.old_lines']
     local marks = vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, { details = true })
-    return marks[1] and marks[1][4].virt_lines[1][1][1]
+    return vim.iter(marks):map(function(mark) return mark[4].virt_lines and mark[4].virt_lines[1][1][1] end):next()
   end)()`;
     t.equal(await nvim.waitFor(old, "the old lines"), "naïve");
     await nvim.input("go");

@@ -33,10 +33,10 @@ const tree = async (nvim: Nvim) =>
 /** Lua that returns the text at the right of the page, and whether the old lines are shown beside that text. */
 const RIGHT = `return (function()
   local buf = vim.fn.winbufnr(vim.fn.winnr('$'))
-  local namespace = vim.api.nvim_get_namespaces()['gemini-bridge.changes.old']
+  local namespace = vim.api.nvim_get_namespaces()['gemini-bridge.old_lines']
   local old = {}
   for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, namespace, 0, -1, { details = true })) do
-    for _, line in ipairs(mark[4].virt_lines) do
+    for _, line in ipairs(mark[4].virt_lines or {}) do
       old[#old + 1] = '-' .. line[1][1]
     end
   end

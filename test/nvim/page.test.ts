@@ -136,9 +136,10 @@ t.test("if only one file has changed, the review page focuses that file", async 
   await nvim.input(":GeminiChanges<CR>");
   await page.is(t, "page:2", "*b.txt:3");
   const old = `(function()
-    local namespace = vim.api.nvim_get_namespaces()['gemini-bridge.changes.old']
-    return vim.tbl_map(function(mark) return mark[4].virt_lines[1][1][1] end,
-      vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, { details = true }))
+    local namespace = vim.api.nvim_get_namespaces()['gemini-bridge.old_lines']
+    return vim.iter(vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, { details = true }))
+      :map(function(mark) return mark[4].virt_lines and mark[4].virt_lines[1][1][1] end)
+      :totable()
   end)()`;
   await nvim.waitFor(`#${old} == 2`, "the old lines");
   t.same(await nvim.lua(`return ${old}`), ["3", "16"]);
@@ -288,7 +289,7 @@ t.test("a key of the review page shows and hides the earlier text beside the fil
   await nvim.input("\\d");
   await page.is(t, "page:2", "a.txt:3", "*a.txt:3");
   const old = `(function()
-    local namespace = vim.api.nvim_get_namespaces()['gemini-bridge.changes.old']
+    local namespace = vim.api.nvim_get_namespaces()['gemini-bridge.old_lines']
     return #vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, {})
   end)()`;
   t.equal(await nvim.lua(`return ${old}`), 0, "the old lines are in the other window");

@@ -327,6 +327,9 @@ t.test("virtual lines and code lenses of the file are hidden during its review",
   await propose(t);
   const during = await nvim.lua(`return ${shown}`);
   t.same(during, [false, Boolean(await nvim.lua("return not vim.lsp.codelens.enable"))]);
+  await nvim.lua(`local side_by_side = require('gemini-bridge.difference.side_by_side')
+    side_by_side.hide_virtual_lines(vim.fn.bufnr('a.txt'))()`);
+  t.same(await nvim.lua(`return ${shown}`), during, "still hidden after the end of another comparison");
   await nvim.input(":q<CR>");
   await reviewer.outcome();
   await nvim.waitFor(`vim.deep_equal(${shown}, { true, true })`, "the lines to come back");
@@ -375,9 +378,11 @@ t.test("accepting a proposal makes the proposal of another CLI for the same file
 
 t.test("a removed line with a NUL byte is shown as a whole", async (t) => {
   const { nvim: one } = reviewer;
-  t.same(await one.lua("return require('gemini-bridge.review.inline').virtual_lines({ 'a\\0b' }, 1)"), [
-    [["a^@b", "DiffDelete"]],
-  ]);
+  const shown = await one.lua(`local buf = vim.api.nvim_create_buf(false, true)
+    local hunks, old = require('gemini-bridge.difference.hunks'), { 'a\\0b' }
+    require('gemini-bridge.difference.old_lines').show(buf, hunks.compare(old, { 'a' }), old)
+    return vim.api.nvim_buf_get_extmarks(buf, -1, 0, -1, { details = true })[1][4].virt_lines`);
+  t.same(shown, [[["a^@b", "DiffDelete"]]]);
 });
 
 t.test(

@@ -126,6 +126,7 @@
 ---@field id integer Unique in the file. Stays the same until the hunk is edited.
 ---@field line integer First line in the file on disk, 1-based. For a removal: the line above, 0 at the top.
 ---@field count integer Number of current lines; 0 for a removal.
+---@field old integer First line in the earlier text, 1-based. For an insertion: the line above, 0 at the top.
 ---@field removed integer Number of earlier lines.
 ---@field conflict boolean Whether the user has edited the hunk since, so that it cannot be undone.
 ---@field turn number Start of the turn that edited the hunk last (Unix milliseconds).
@@ -188,14 +189,6 @@
 ---@field written boolean
 ---@field edited boolean
 ---@field decision? "kept"|"undone"
-
----@class gemini_bridge.calls.change_lines
----@field path string
----@field hunks { id: integer, lines: string[] }[]
-
----@class gemini_bridge.calls.deleted_text
----@field path string
----@field lines string[]
 
 ---@class gemini_bridge.calls.change_before
 ---@field path string
@@ -355,8 +348,6 @@ return {
     file_changed = { path = "string" },
     changes_follow = { active = "boolean" },
     change_show = { path = "string", written = "boolean", edited = "boolean" },
-    change_lines = { path = "string", hunks = "table" },
-    deleted_text = { path = "string", lines = "table" },
     change_before = { path = "string", lines = "table" },
     turn_changes = { cli = "string", files = "number", added = "number", removed = "number" },
     history_show = { id = "number", entries = "table" },

@@ -1,6 +1,6 @@
 --- Shows the last text of a deleted file in a read-only buffer. The buffer has another name than the file, because
 --- `:edit` would show an empty buffer for a missing file.
-local channel = require("gemini-bridge.bridge.channel")
+local earlier_text = require("gemini-bridge.changes.earlier_text")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 local swapfile = require("gemini-bridge.disk.swapfile")
@@ -12,6 +12,25 @@ local namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.deleted")
 
 --- Maps paths of deleted files to their buffers. Each buffer gets its text when a window shows the buffer.
 local buffers = {} ---@type table<string, integer>
+
+---@param buf integer
+---@param lines string[]
+local function show(buf, lines)
+  if not vim.api.nvim_buf_is_loaded(buf) then
+    return
+  end
+  local options = vim.bo[buf]
+  -- Resets 'readonly' first, because changing a read-only buffer shows the warning W10 for a second.
+  options.modifiable, options.readonly = true, false
+  vim.api.nvim_buf_set_lines(buf, 0, -1, true, lines)
+  options.modifiable, options.readonly, options.modified = false, true, false
+  vim.api.nvim_buf_set_extmark(buf, namespace, 0, 0, {
+    end_row = vim.api.nvim_buf_line_count(buf),
+    hl_group = "DiffDelete",
+    hl_eol = true,
+    priority = 50, -- lower than syntax highlighting
+  })
+end
 
 ---@param change gemini_bridge.Change
 ---@return integer buf
@@ -30,7 +49,9 @@ local function create(change)
       options.buftype, options.swapfile, options.modeline = "nofile", false, false
       options.modifiable, options.readonly = false, true
       options.syntax = vim.filetype.match({ filename = change.path }) or ""
-      channel.notify("deleted_text_asked", { path = change.path })
+      earlier_text.ask(change.path, function(lines)
+        show(buf, lines)
+      end)
       if vim.w.gemini_page then
         return -- the page already says that the file is deleted
       end
@@ -52,25 +73,6 @@ function M.buffer(change)
     buffers[change.path] = known
   end
   return known
-end
-
---- Shows the text of a deleted file. The Node host sends this text when the user opens the buffer.
----@param params gemini_bridge.calls.deleted_text
-function M.show(params)
-  local buf = buffers[params.path]
-  if buf and vim.api.nvim_buf_is_loaded(buf) then
-    local options = vim.bo[buf]
-    -- Resets 'readonly' first, because changing a read-only buffer shows the warning W10 for a second.
-    options.modifiable, options.readonly = true, false
-    vim.api.nvim_buf_set_lines(buf, 0, -1, true, params.lines)
-    options.modifiable, options.readonly, options.modified = false, true, false
-    vim.api.nvim_buf_set_extmark(buf, namespace, 0, 0, {
-      end_row = vim.api.nvim_buf_line_count(buf),
-      hl_group = "DiffDelete",
-      hl_eol = true,
-      priority = 50, -- lower than syntax highlighting
-    })
-  end
 end
 
 --- Removes the buffer with the last text of a deleted file. If the file exists again, first shows the file in all

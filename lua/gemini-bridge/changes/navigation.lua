@@ -1,12 +1,12 @@
 --- Lists changed files, moves the cursor between changes, and shows old lines.
 local changes = require("gemini-bridge.changes.changes")
-local channel = require("gemini-bridge.bridge.channel")
 local clis = require("gemini-bridge.config.clis")
 local config = require("gemini-bridge.config")
 local deleted = require("gemini-bridge.changes.deleted")
+local hunks = require("gemini-bridge.difference.hunks")
 local link = require("gemini-bridge.extension.link")
 local notify = require("gemini-bridge.notify")
-local path = require("gemini-bridge.disk.path")
+local old_lines = require("gemini-bridge.difference.old_lines")
 local reviews = require("gemini-bridge.review.requests")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local signs = require("gemini-bridge.changes.signs")
@@ -20,8 +20,8 @@ local list_id ---@type integer?
 ---@param hunk gemini_bridge.ChangeHunk
 ---@return gemini_bridge.ChangedRange
 local function range_of(hunk)
-  local first = math.max(hunk.line, 1)
-  return { first = first, last = math.max(hunk.line + hunk.count - 1, first), conflict = hunk.conflict }
+  local first, last = hunks.range(hunk)
+  return { first = first, last = last, conflict = hunk.conflict }
 end
 
 --- Returns the changed files for scripts.
@@ -195,8 +195,9 @@ end)
 ---@param direction 1|-1
 function M.jump(direction)
   local buf, line = vim.api.nvim_get_current_buf(), vim.api.nvim_win_get_cursor(0)[1]
-  local found = signs.next(buf, line, direction)
-    or signs.next(buf, direction == 1 and 0 or math.huge, direction)
+  local list = signs.list(buf)
+  local found = hunks.next(list, line, direction)
+    or hunks.next(list, direction == 1 and 0 or math.huge, direction)
   if not found then
     return notify("No unreviewed changes in this file.")
   end
@@ -209,21 +210,8 @@ end
 function M.toggle_old()
   local buf = vim.api.nvim_get_current_buf()
   local change = changes.of_buffer(buf)
-  if not signs.hide_old(buf) and change then
-    channel.notify("change_lines_asked", { path = change.path })
-  end
-end
-
---- Handles the old lines that the Node host has sent.
----@param params gemini_bridge.calls.change_lines
-function M.show_old(params)
-  local buf = path.buffer(params.path)
-  if buf then
-    local lines = {}
-    for _, hunk in ipairs(params.hunks) do
-      lines[hunk.id] = hunk.lines
-    end
-    signs.show_old(buf, lines)
+  if not old_lines.hide(buf) and change then
+    signs.show_old(buf, change.path)
   end
 end
 

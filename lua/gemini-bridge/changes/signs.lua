@@ -1,16 +1,14 @@
 --- Marks the hunks of changed files with signs. An extmark covers the lines of each hunk, so that the sign moves with
 --- the lines while the user types.
-local inline = require("gemini-bridge.review.inline")
-local line_diff = require("gemini-bridge.editor.line_diff")
+local earlier_text = require("gemini-bridge.changes.earlier_text")
+local hunks = require("gemini-bridge.difference.hunks")
+local old_lines = require("gemini-bridge.difference.old_lines")
 local path = require("gemini-bridge.disk.path")
 local text = require("gemini-bridge.review.text")
-local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.changes")
-local old_namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.old")
-local line_namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.lines")
 
 --- Hunks by buffer and by id of the extmark.
 local placed = {} ---@type table<integer, table<integer, gemini_bridge.ChangeHunk>>
@@ -45,29 +43,6 @@ local function appearance(hunk)
   return "┃", "GeminiChangesChange"
 end
 
---- Returns a function that maps a line of one text to the corresponding line of another text.
----@param from string[]
----@param to string[]
----@return fun(line: integer): integer # Both lines are 1-based.
-function M.line_map(from, to)
-  -- Treats an empty text as one empty line, as a buffer does.
-  local edits = line_diff.compare(from[1] and from or { "" }, to[1] and to or { "" })
-  return function(line)
-    local shift = 0
-    for _, edit in ipairs(edits) do
-      local first, count, target, now = unpack(edit)
-      -- For added lines, `first` is the line above the added lines.
-      if line < (count == 0 and first + 1 or first) then
-        break
-      elseif line < first + count then
-        return math.max(math.min(target + line - first, target + now - 1), 1)
-      end
-      shift = target + now - (first + count) + (now == 0 and 1 or 0) - (count == 0 and 1 or 0)
-    end
-    return line + shift
-  end
-end
-
 --- Returns a function that maps a line of a file on disk to the line of a buffer with unsaved changes.
 ---@param buf integer
 ---@return fun(line: integer): integer # Both lines are 1-based.
@@ -78,20 +53,7 @@ local function lines_of_disk(buf)
       return line
     end
   end
-  return M.line_map(text.decode(on_disk).lines, vim.api.nvim_buf_get_lines(buf, 0, -1, true))
-end
-
---- Hides the old lines of a buffer. Also removes the empty rows that Neovim would leave above line 1.
----@param buf integer
-local function clear_old(buf)
-  vim.api.nvim_buf_clear_namespace(buf, old_namespace, 0, -1)
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    local view = window.view(win)
-    if view.topline == 1 and view.topfill > 0 and not vim.wo[win].diff then
-      view.topfill = 0
-      window.set_view(win, view)
-    end
-  end
+  return hunks.line_map(text.decode(on_disk).lines, vim.api.nvim_buf_get_lines(buf, 0, -1, true))
 end
 
 --- Replaces all marks of hunks in a buffer.
@@ -99,9 +61,9 @@ end
 ---@param change? gemini_bridge.Change
 function M.place(buf, change)
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
-  clear_old(buf)
   placed[buf] = nil
   if not change or #change.hunks == 0 then
+    old_lines.hide(buf)
     return
   end
   placed[buf] = {}
@@ -109,9 +71,9 @@ function M.place(buf, change)
   local in_buffer = lines_of_disk(buf)
   for _, hunk in ipairs(change.hunks) do
     local sign, highlight = appearance(hunk)
-    local row = math.min(math.max(in_buffer(math.max(hunk.line, 1)) - 1, 0), last)
-    local end_row = math.min(in_buffer(math.max(hunk.line + hunk.count - 1, 1)) - 1, last)
-    end_row = math.max(end_row, row)
+    local first_line, last_line = hunks.range(hunk)
+    local row = math.min(math.max(in_buffer(first_line) - 1, 0), last)
+    local end_row = math.max(math.min(in_buffer(last_line) - 1, last), row)
     last_mark = last_mark + 1
     vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, {
       id = last_mark,
@@ -123,16 +85,18 @@ function M.place(buf, change)
     })
     placed[buf][last_mark] = hunk
   end
+  if old_lines.are_shown(buf) then
+    M.show_old(buf, change.path, function()
+      return old_lines.are_shown(buf)
+    end)
+  end
 end
 
----@class gemini_bridge.PlacedHunk
----@field first integer First line, 1-based.
----@field last integer Last line.
----@field hunk gemini_bridge.ChangeHunk
+---@class gemini_bridge.PlacedChange: gemini_bridge.ChangeHunk, gemini_bridge.PlacedHunk
 
 --- Returns the hunks of a buffer with their current lines, from top to bottom.
 ---@param buf integer
----@return gemini_bridge.PlacedHunk[]
+---@return gemini_bridge.PlacedChange[]
 function M.list(buf)
   if not placed[buf] then
     return {}
@@ -145,7 +109,7 @@ function M.list(buf)
       local id, row, _, details = unpack(mark)
       local hunk, first = placed[buf][id], math.min(row + 1, count)
       local last = math.min(math.max(details.end_row, row) + 1, count)
-      return hunk and { first = first, last = last, hunk = hunk }
+      return hunk and vim.tbl_extend("force", hunk, { first = first, last = last })
     end)
     :totable()
 end
@@ -156,98 +120,21 @@ end
 ---@param last integer
 ---@return integer[]
 function M.ids(buf, first, last)
-  local ids = {}
-  for _, mark in ipairs(M.list(buf)) do
-    if mark.first <= last and mark.last >= first then
-      ids[#ids + 1] = mark.hunk.id
+  return vim.tbl_map(function(hunk)
+    return hunk.id
+  end, hunks.overlapping(M.list(buf), first, last))
+end
+
+--- Shows the old lines of a changed file, as soon as the host has sent them.
+---@param buf integer
+---@param name string Path of the file.
+---@param is_wanted? fun(): boolean Returns false if the user no longer wants to see them.
+function M.show_old(buf, name, is_wanted)
+  earlier_text.ask(name, function(lines)
+    if vim.api.nvim_buf_is_loaded(buf) and (not is_wanted or is_wanted()) then
+      old_lines.show(buf, M.list(buf), lines)
     end
-  end
-  return ids
-end
-
---- Returns the next or previous hunk of a buffer.
----@param buf integer
----@param line integer Line to start from, 1-based. 0 and math.huge start at the ends of the buffer.
----@param direction 1|-1
----@param is_wanted? fun(hunk: gemini_bridge.ChangeHunk): boolean Skips hunks for which this function returns false.
----@return gemini_bridge.PlacedHunk?
-function M.next(buf, line, direction, is_wanted)
-  local function is_next(mark)
-    return (mark.first - line) * direction > 0 and (not is_wanted or is_wanted(mark.hunk))
-  end
-  local marks = vim.iter(M.list(buf))
-  if direction == 1 then
-    return marks:find(is_next)
-  end
-  return marks:rfind(is_next)
-end
-
---- Scrolls windows to show the virtual lines above line 1. Neovim hides such lines by default.
----@param buf integer
----@param count integer Number of virtual lines.
-local function reveal_top(buf, count)
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    local view = window.view(win)
-    if view.topline == 1 then
-      view.topfill = math.min(count, math.max(vim.api.nvim_win_get_height(win) - 2, 0))
-      window.set_view(win, view)
-    end
-  end
-end
-
---- Shows the old lines of hunks as virtual lines.
----@param buf integer
----@param lines table<integer, string[]> Old lines by hunk id.
-function M.show_old(buf, lines)
-  clear_old(buf)
-  for _, placed_hunk in ipairs(M.list(buf)) do
-    local hunk = placed_hunk.hunk
-    local old = lines[hunk.id] or {}
-    if #old > 0 then
-      local shown, is_above = inline.virtual_lines(old, hunk.removed), hunk.count > 0 or hunk.line == 0
-      vim.api.nvim_buf_set_extmark(buf, old_namespace, placed_hunk.first - 1, 0, {
-        virt_lines = shown,
-        virt_lines_above = is_above,
-      })
-      if placed_hunk.first == 1 and is_above then
-        reveal_top(buf, #shown)
-      end
-    end
-  end
-end
-
---- Hides the old lines of a buffer.
----@param buf integer
----@return boolean were_shown
-function M.hide_old(buf)
-  local marks = vim.api.nvim_buf_get_extmarks(buf, old_namespace, 0, -1, { limit = 1 })
-  clear_old(buf)
-  return #marks > 0
-end
-
---- Highlights the changed lines of a buffer.
----@param buf integer
-function M.highlight(buf)
-  M.hide_highlight(buf)
-  local count = vim.api.nvim_buf_line_count(buf)
-  for _, hunk in ipairs(M.list(buf)) do
-    if hunk.hunk.count > 0 then
-      local is_last = hunk.last >= count
-      vim.api.nvim_buf_set_extmark(buf, line_namespace, hunk.first - 1, 0, {
-        end_row = is_last and count - 1 or hunk.last,
-        end_col = is_last and #vim.api.nvim_buf_get_lines(buf, count - 1, count, true)[1] or 0,
-        hl_group = "DiffAdd",
-        hl_eol = true,
-        priority = 50, -- lower than syntax highlighting
-      })
-    end
-  end
-end
-
---- Removes the highlights of changed lines from a buffer.
----@param buf integer
-function M.hide_highlight(buf)
-  vim.api.nvim_buf_clear_namespace(buf, line_namespace, 0, -1)
+  end)
 end
 
 --- Removes the marks of hunks from all buffers.

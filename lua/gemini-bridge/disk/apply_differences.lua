@@ -1,6 +1,6 @@
 --- Replaces the text of a buffer with the text of another buffer. Changes only the lines that differ: all other lines
 --- keep their marks, folds and extmarks, and the undo step stays small.
-local line_diff = require("gemini-bridge.editor.line_diff")
+local hunks = require("gemini-bridge.difference.hunks")
 local window = require("gemini-bridge.editor.window")
 
 --- Number of lines to compare at once. Limits the memory that a long text needs.
@@ -33,13 +33,13 @@ local function count_same(a, b, max, from_end)
   return max
 end
 
---- Returns the differences between two texts in the form of |line_diff.compare()|. Above `MAX_CHANGES`, returns a
+--- Returns the differences between two texts in the form of |hunks.differences()|. Above `MAX_CHANGES`, returns a
 --- single difference that covers both texts.
 ---@param old string[]
 ---@param new string[]
 ---@return integer[][]
 local function compare(old, new)
-  local edits = line_diff.compare(old, new)
+  local edits = hunks.differences(old, new)
   local changes = #edits
   for _, edit in ipairs(edits) do
     changes = changes + math.min(edit[2], edit[4])

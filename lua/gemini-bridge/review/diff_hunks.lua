@@ -1,5 +1,5 @@
 --- Finds and counts the hunks between a proposal and the original text of the file. Keeps or undoes single hunks.
-local line_diff = require("gemini-bridge.editor.line_diff")
+local hunks = require("gemini-bridge.difference.hunks")
 local text = require("gemini-bridge.review.text")
 local window = require("gemini-bridge.editor.window")
 
@@ -8,11 +8,7 @@ local M = {}
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.hunks")
 local undone = vim.api.nvim_create_namespace("gemini-bridge.hunks.undone")
 
----@class gemini_bridge.Hunk
----@field from integer First line in the proposal, 1-based. If lines were only removed, the line above (0 at the top).
----@field count integer Number of lines in the proposal. 0 if lines were only removed.
----@field original_from integer First line in the original text, 1-based. If lines were only added, the line above.
----@field original_count integer Number of lines in the original text. 0 if lines were only added.
+---@class gemini_bridge.ReviewHunk: gemini_bridge.PlacedHunk
 ---@field kept boolean True if the user has marked the hunk as kept.
 
 --- Maps items of 'diffopt' to the options of |vim.diff()|.
@@ -25,7 +21,7 @@ local DIFF_OPTIONS = {
 }
 
 local function options()
-  local result = { result_type = "indices" }
+  local result = {}
   for _, item in ipairs(vim.opt.diffopt:get()) do
     if DIFF_OPTIONS[item] then
       result[DIFF_OPTIONS[item]] = true
@@ -35,45 +31,17 @@ local function options()
   return result
 end
 
---- Returns the text of a buffer in the form that |vim.diff()| expects.
+--- Returns the lines of a buffer. An empty text has no lines.
 ---@param buf integer
----@param bytes? string Content of the buffer, if known. Saves the time to read a long text.
----@return string
-local function joined(buf, bytes)
-  if bytes and text.is_plain(buf) then
-    return bytes
-  elseif window.is_empty(buf) then
-    return ""
-  end
-  return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), "\n") .. "\n"
+---@return string[]
+function M.lines(buf)
+  return window.is_empty(buf) and {} or vim.api.nvim_buf_get_lines(buf, 0, -1, true)
 end
 
 ---@param buf integer Proposal buffer.
----@param hunk gemini_bridge.Hunk
+---@param hunk gemini_bridge.ReviewHunk
 local function marks(buf, hunk)
-  local first = math.max(hunk.from - 1, 0)
-  local last = math.max(hunk.from + hunk.count - 2, first)
-  return vim.api.nvim_buf_get_extmarks(buf, namespace, { first, 0 }, { last, -1 }, {})
-end
-
----@param review gemini_bridge.Review
----@return gemini_bridge.Hunk[]
-local function list(review)
-  local original, proposal = review.buffers.original, review.buffers.proposal
-  local first = review.baseline or {}
-  local ours = first.buf == original and vim.deep_equal(text.state(original), first.state) and first.bytes
-    or nil
-  local theirs = vim.deep_equal(text.state(proposal), review.written) and review.proposed or nil
-  local indices = line_diff.diff(joined(original, ours), joined(proposal, theirs), options()) --[[@as integer[][] ]]
-  return vim.tbl_map(function(index)
-    return {
-      original_from = index[1],
-      original_count = index[2],
-      from = index[3],
-      count = index[4],
-      kept = false,
-    }
-  end, indices)
+  return vim.api.nvim_buf_get_extmarks(buf, namespace, { hunk.first - 1, 0 }, { hunk.last - 1, -1 }, {})
 end
 
 --- Counts the hunks of a review again if one of its two texts has changed.
@@ -82,7 +50,8 @@ function M.count(review)
   local original, proposal = review.buffers.original, review.buffers.proposal
   local ticks = { vim.b[original].changedtick, vim.b[proposal].changedtick }
   if not vim.deep_equal(ticks, review.counted) then
-    review.counted, review.hunks = ticks, list(review)
+    review.counted = ticks
+    review.hunks = hunks.compare(M.lines(original), M.lines(proposal), options())
   end
 end
 
@@ -107,9 +76,9 @@ end
 
 --- Updates the field `kept` of each hunk: true if the user has marked the hunk as kept.
 ---@param proposal integer Buffer.
----@param hunks gemini_bridge.Hunk[]
-function M.update_kept(proposal, hunks)
-  for _, hunk in ipairs(hunks) do
+---@param list gemini_bridge.ReviewHunk[]
+function M.update_kept(proposal, list)
+  for _, hunk in ipairs(list) do
     hunk.kept = #marks(proposal, hunk) > 0
   end
 end
@@ -123,8 +92,8 @@ local function reach_end(review)
     return from + math.max(count, 1) - 1 == (window.is_empty(buf) and 0 or vim.api.nvim_buf_line_count(buf))
   end
   return last ~= nil
-    and ends(review.buffers.proposal, last.from, last.count)
-    and ends(review.buffers.original, last.original_from, last.original_count)
+    and ends(review.buffers.proposal, last.line, last.count)
+    and ends(review.buffers.original, last.old, last.removed)
 end
 
 --- Treats a different final newline as a part of the last hunk. If the user undoes it, the proposal ends like the
@@ -152,47 +121,12 @@ function M.follow_newline(review)
   end
 end
 
---- Returns the hunk at a line of the proposal.
----@param hunks gemini_bridge.Hunk[]
----@param line integer 1-based.
----@return gemini_bridge.Hunk?
-function M.at(hunks, line)
-  return vim.iter(hunks):find(function(hunk)
-    local from = math.max(hunk.from, 1)
-    return line >= from and line < from + math.max(hunk.count, 1)
-  end)
-end
-
---- Returns the line at which a hunk is shown. Returns 1 for lines removed at the top of the file.
----@param hunk gemini_bridge.Hunk
----@return integer line 1-based.
-function M.line(hunk)
-  return math.max(hunk.from, 1)
-end
-
---- Returns the nearest hunk before or after a line.
----@param hunks gemini_bridge.Hunk[]
----@param line integer 1-based.
----@param direction 1|-1
----@return gemini_bridge.Hunk?
-function M.nearest(hunks, line, direction)
-  local found ---@type gemini_bridge.Hunk?
-  for _, hunk in ipairs(hunks) do
-    if direction == 1 and M.line(hunk) > line then
-      return hunk
-    elseif direction == -1 and M.line(hunk) < line then
-      found = hunk
-    end
-  end
-  return found
-end
-
 --- Marks a hunk as kept. Does not change the text.
 ---@param proposal integer
----@param hunk gemini_bridge.Hunk
+---@param hunk gemini_bridge.ReviewHunk
 ---@return fun(): boolean revert Removes the mark. Always returns true.
 function M.keep(proposal, hunk)
-  local mark = vim.api.nvim_buf_set_extmark(proposal, namespace, M.line(hunk) - 1, 0, {
+  local mark = vim.api.nvim_buf_set_extmark(proposal, namespace, hunk.first - 1, 0, {
     virt_text = { { "kept", "Comment" } },
     virt_text_pos = "right_align",
   })
@@ -242,18 +176,14 @@ end
 --- Undoes a hunk: replaces its lines with the original lines. `u` restores the hunk.
 ---@param original integer
 ---@param proposal integer
----@param hunk gemini_bridge.Hunk
+---@param hunk gemini_bridge.ReviewHunk
 ---@return fun(): boolean revert Returns false and changes nothing if the user has edited the lines.
 function M.undo(original, proposal, hunk)
   for _, mark in ipairs(marks(proposal, hunk)) do
     vim.api.nvim_buf_del_extmark(proposal, namespace, mark[1])
   end
-  local lines = {}
-  if hunk.original_count > 0 then
-    local first = hunk.original_from - 1
-    lines = vim.api.nvim_buf_get_lines(original, first, first + hunk.original_count, true)
-  end
-  local first = hunk.count == 0 and hunk.from or hunk.from - 1
+  local lines = vim.list_slice(M.lines(original), hunk.old, hunk.old + hunk.removed - 1)
+  local first = hunk.count == 0 and hunk.line or hunk.line - 1
   local last = window.is_empty(proposal) and -1 or first + hunk.count
   local before = vim.api.nvim_buf_get_lines(proposal, first, last, true)
   vim.api.nvim_buf_set_lines(proposal, first, last, true, lines)

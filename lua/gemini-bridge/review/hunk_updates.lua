@@ -1,8 +1,8 @@
 --- Updates hunks, marks and winbar of a review when one of its texts changes.
 local diff_hunks = require("gemini-bridge.review.diff_hunks")
 local drafts = require("gemini-bridge.review.drafts")
-local inline = require("gemini-bridge.review.inline")
 local lost_characters = require("gemini-bridge.review.lost_characters")
+local old_lines = require("gemini-bridge.difference.old_lines")
 local proposal = require("gemini-bridge.review.proposal")
 local records = require("gemini-bridge.review.records")
 local scheduler = require("gemini-bridge.editor.scheduler")
@@ -25,7 +25,9 @@ function M.update(review)
   diff_hunks.count(review)
   diff_hunks.update_kept(buffers.proposal, review.hunks)
   diff_hunks.follow_newline(review)
-  inline.update(review)
+  if review.view and review.view.inline then
+    old_lines.show(buffers.proposal, review.hunks, diff_hunks.lines(buffers.original))
+  end
   review.has_lost_characters = lost_characters.found(review)
   winbar.update(review)
 end

@@ -4,6 +4,7 @@ local decision = require("gemini-bridge.review.decision")
 local hunk_updates = require("gemini-bridge.review.hunk_updates")
 local diff_hunks = require("gemini-bridge.review.diff_hunks")
 local held_keys = require("gemini-bridge.editor.held_keys")
+local hunks = require("gemini-bridge.difference.hunks")
 local key_list = require("gemini-bridge.editor.key_list")
 local notify = require("gemini-bridge.notify")
 
@@ -39,11 +40,11 @@ local function key_rows(actions)
 end
 
 ---@param review gemini_bridge.Review
----@param hunk? gemini_bridge.Hunk
+---@param hunk? gemini_bridge.ReviewHunk
 local function go_to(review, hunk)
   if hunk then
     local last = vim.api.nvim_buf_line_count(review.buffers.proposal)
-    vim.api.nvim_win_set_cursor(0, { math.min(diff_hunks.line(hunk), last), 0 })
+    vim.api.nvim_win_set_cursor(0, { math.min(hunk.first, last), 0 })
   end
 end
 
@@ -51,7 +52,7 @@ end
 ---@param direction 1|-1
 local function step(review, direction)
   for _ = 1, vim.v.count1 do
-    go_to(review, diff_hunks.nearest(review.hunks, vim.fn.line("."), direction))
+    go_to(review, hunks.next(review.hunks, vim.fn.line("."), direction))
   end
 end
 
@@ -77,16 +78,16 @@ local function actions_of(review)
   local steps = {} ---@type (fun(): boolean)[]
 
   --- Returns a function that applies an action to the hunk at the cursor, then moves the cursor to the next hunk.
-  ---@param act fun(hunk: gemini_bridge.Hunk): fun(): boolean Returns a function that reverts the action.
+  ---@param act fun(hunk: gemini_bridge.ReviewHunk): fun(): boolean Returns a function that reverts the action.
   local function on_hunk(act)
     return function()
       hunk_updates.update(review)
       local line = vim.fn.line(".")
-      local hunk = diff_hunks.at(review.hunks, line)
+      local hunk = hunks.overlapping(review.hunks, line, line)[1]
       if hunk then
         steps[#steps + 1] = act(hunk)
         hunk_updates.update(review)
-        go_to(review, diff_hunks.nearest(review.hunks, line, 1))
+        go_to(review, hunks.next(review.hunks, line, 1))
       end
     end
   end

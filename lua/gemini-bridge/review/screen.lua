@@ -1,12 +1,11 @@
 --- Shows and hides reviews. Each tab page shows at most one review. Other reviews wait until there is room.
 local config = require("gemini-bridge.config")
 local hunk_updates = require("gemini-bridge.review.hunk_updates")
-local diff_hunks = require("gemini-bridge.review.diff_hunks")
-local inline = require("gemini-bridge.review.inline")
 local choose_window = require("gemini-bridge.review.window.choose_window")
 local close_windows = require("gemini-bridge.review.window.close_windows")
 local notify = require("gemini-bridge.notify")
 local focus = require("gemini-bridge.editor.focus_and_mode")
+local old_lines = require("gemini-bridge.difference.old_lines")
 local path = require("gemini-bridge.disk.path")
 local proposal = require("gemini-bridge.review.proposal")
 local records = require("gemini-bridge.review.records")
@@ -74,10 +73,14 @@ end
 --- Scrolls the windows of a review to its first hunk. Does nothing before the hunks are counted.
 ---@param review gemini_bridge.Review
 function M.scroll_to_first_hunk(review)
-  local first = review.hunks[1]
-  if first and review.view then
-    open_windows.scroll_to(review.view, first.original_from, first.from)
-    inline.scroll_to_first_hunk(review)
+  local first, view = review.hunks[1], review.view
+  if not first or not view then
+    return
+  end
+  open_windows.scroll_to(view, first.old, first.line)
+  local win = view.proposal
+  if view.inline and win ~= vim.api.nvim_get_current_win() and vim.api.nvim_win_is_valid(win) then
+    old_lines.scroll_to(win, first)
   end
 end
 
@@ -145,7 +148,7 @@ function M.enter(review)
     hunk_updates.update(review)
     local first = review.hunks[1]
     if first and not shown.visited then
-      vim.api.nvim_win_set_cursor(win, { diff_hunks.line(first), 0 })
+      vim.api.nvim_win_set_cursor(win, { first.first, 0 })
     end
     shown.visited = true
   end)

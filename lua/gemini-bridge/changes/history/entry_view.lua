@@ -1,28 +1,16 @@
 --- Shows a history entry: the new text with highlighted changes, and the old lines as virtual lines.
 local compare = require("gemini-bridge.changes.page.compare")
 local groups = require("gemini-bridge.changes.history.groups")
-local inline = require("gemini-bridge.review.inline")
+local hunks = require("gemini-bridge.difference.hunks")
 local keymap = require("gemini-bridge.changes.page.keymap")
 local layout = require("gemini-bridge.changes.page.layout")
-local line_diff = require("gemini-bridge.editor.line_diff")
+local old_lines = require("gemini-bridge.difference.old_lines")
 local path = require("gemini-bridge.disk.path")
 local signs = require("gemini-bridge.changes.signs")
 local winbar_text = require("gemini-bridge.editor.winbar_text")
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
-
----@param texts gemini_bridge.calls.history_diff
----@return gemini_bridge.ChangeHunk[] hunks, table<integer, string[]> old Old lines by hunk id.
-local function compare_texts(texts)
-  local hunks, old = {}, {}
-  for id, edit in ipairs(line_diff.compare(texts.before, texts.after)) do
-    local from, removed, line, count = unpack(edit)
-    hunks[id] = { id = id, line = line, count = count, removed = removed, conflict = false }
-    old[id] = vim.list_slice(texts.before, from, from + math.min(removed, inline.MAX_REMOVED_LINES) - 1)
-  end
-  return hunks, old
-end
 
 ---@param texts gemini_bridge.calls.history_diff
 ---@return boolean
@@ -54,13 +42,12 @@ end
 ---@param texts gemini_bridge.calls.history_diff
 function M.mark(win, texts)
   local buf = vim.api.nvim_win_get_buf(win)
-  local hunks, old = compare_texts(texts)
-  signs.place(buf, { hunks = is_deletion(texts) and {} or hunks })
-  if compare.is_open(win) then
-    return signs.hide_highlight(buf)
+  old_lines.hide(buf)
+  local found = is_deletion(texts) and {} or hunks.compare(texts.before, texts.after)
+  signs.place(buf, { hunks = found })
+  if not compare.is_open(win) then
+    old_lines.show(buf, found, texts.before)
   end
-  signs.highlight(buf)
-  signs.show_old(buf, old)
 end
 
 --- Shows a history entry in a window.

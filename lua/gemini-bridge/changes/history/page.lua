@@ -6,6 +6,7 @@ local compare = require("gemini-bridge.changes.page.compare")
 local entries = require("gemini-bridge.changes.history.entries")
 local focus = require("gemini-bridge.editor.focus_and_mode")
 local groups = require("gemini-bridge.changes.history.groups")
+local hunks = require("gemini-bridge.difference.hunks")
 local keep_and_undo = require("gemini-bridge.changes.keep_and_undo")
 local keymap = require("gemini-bridge.changes.page.keymap")
 local layout = require("gemini-bridge.changes.page.layout")
@@ -146,7 +147,7 @@ end
 local function step(shown, direction)
   local found
   if shown.texts and layout.shows_own(shown) then
-    found = signs.next(shown.right_buf, vim.api.nvim_win_get_cursor(shown.right)[1], direction)
+    found = hunks.next(signs.list(shown.right_buf), vim.api.nvim_win_get_cursor(shown.right)[1], direction)
   end
   if found then
     layout.go_to_line(shown, found.first)

@@ -1,9 +1,9 @@
 --- Compares the earlier text of a file with the newer text: opens a window in diff mode beside or above the newer text.
-local channel = require("gemini-bridge.bridge.channel")
+local earlier_text = require("gemini-bridge.changes.earlier_text")
 local notify = require("gemini-bridge.notify")
+local old_lines = require("gemini-bridge.difference.old_lines")
 local path = require("gemini-bridge.disk.path")
-local signs = require("gemini-bridge.changes.signs")
-local virtual_lines = require("gemini-bridge.editor.virtual_lines")
+local side_by_side = require("gemini-bridge.difference.side_by_side")
 local winbar_text = require("gemini-bridge.editor.winbar_text")
 local window = require("gemini-bridge.editor.window")
 
@@ -12,24 +12,10 @@ local M = {}
 --- Minimum width of a window for a side-by-side comparison. A narrower window gets the earlier text above.
 local MIN_COLUMNS = 100
 
---- Window options of a comparison. Set directly instead of by |:diffthis|, which would also change the global option
---- 'scrollopt'.
-local COMPARED = {
-  diff = true,
-  scrollbind = true,
-  cursorbind = true,
-  wrap = false,
-  foldmethod = "diff",
-  foldenable = true,
-  foldlevel = 0,
-  foldcolumn = "2",
-}
-
 ---@class gemini_bridge.Comparison
----@field path string
----@field right integer
----@field buf? integer
----@field left? integer
+---@field right integer Window of the newer text.
+---@field buf integer Buffer of the newer text.
+---@field left? integer Window of the earlier text. nil until the host has sent the text.
 ---@field options? table<string, any> Window options before the comparison.
 ---@field show_lines? fun() Shows virtual lines in the newer text again.
 
@@ -79,21 +65,6 @@ local function create(name, lines)
   return buf
 end
 
---- Scrolls the window of the earlier text to the lines that correspond to the visible newer lines. Neovim itself would
---- align both windows only at the next scroll.
----@param left integer
----@param right integer
----@param lines string[] The earlier text.
-local function align(left, right, lines)
-  local to_left =
-    signs.line_map(vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(right), 0, -1, true), lines)
-  local view = window.view(right)
-  local function earlier(line)
-    return math.max(math.min(to_left(line), #lines), 1)
-  end
-  window.set_view(left, { topline = earlier(view.topline), lnum = earlier(view.lnum), col = 0 })
-end
-
 --- Opens the window of the earlier text.
 ---@param right integer Window of the newer text.
 ---@param name string Path of the file.
@@ -101,18 +72,26 @@ end
 function M.show(right, name, lines)
   M.close()
   local is_wide = vim.api.nvim_win_get_width(right) >= MIN_COLUMNS
-  local buf = create(name, lines)
+  local buf, shown_buf = create(name, lines), vim.api.nvim_win_get_buf(right)
+  if not side_by_side.is_possible(buf, shown_buf) then
+    window.delete_buffer(buf)
+    return notify("Lines of more than 1 MB cannot be compared side by side.", "warn")
+  end
   local left = window.open(buf, { split = is_wide and "left" or "above", win = right })
-  local shown_buf, options = vim.api.nvim_win_get_buf(right), window.options(right, COMPARED)
-  open = { path = name, right = right, buf = shown_buf, left = left, options = options }
-  open.show_lines = virtual_lines.hide(shown_buf)
   window.make_plain(left)
-  signs.hide_old(shown_buf) -- the host may have sent old lines after the request for the earlier text
+  old_lines.hide(shown_buf) -- the host may have sent old lines after the request for the earlier text
   -- Shows a winbar in both windows, so that corresponding lines have the same height.
   winbar_text.show(left, { path.part(name), { text = " · before", rank = 1 } })
-  window.set(left, COMPARED)
-  window.set(right, COMPARED)
-  align(left, right, lines)
+  side_by_side.start(left, true)
+  open = {
+    right = right,
+    buf = shown_buf,
+    left = left,
+    options = side_by_side.options(right, true),
+    show_lines = side_by_side.hide_virtual_lines(shown_buf),
+  }
+  side_by_side.start(right, true)
+  side_by_side.align(left, right)
   vim.api.nvim_create_autocmd("BufWipeout", {
     buffer = buf,
     once = true,
@@ -122,29 +101,23 @@ function M.show(right, name, lines)
   })
 end
 
---- Requests the text before the first undecided change from the Node host. `M.answered` shows the comparison.
+--- Shows the text before the first undecided change, or tells the user why this text is unknown.
 ---@param right integer Window of the file.
 ---@param name string Path of the file.
 function M.ask(right, name)
   M.close()
-  open = { path = name, right = right }
-  channel.notify("change_before_asked", { path = name })
-end
-
---- Shows the current text beside the earlier text, or tells the user why the earlier text is unknown.
----@param params gemini_bridge.calls.change_before
-function M.answered(params)
-  local shown = open
-  if not shown or shown.path ~= params.path or shown.left or not vim.api.nvim_win_is_valid(shown.right) then
-    return
-  elseif params.problem then
+  local asked = { right = right, buf = vim.api.nvim_win_get_buf(right) }
+  open = asked
+  earlier_text.ask(name, function(lines, problem)
+    if open ~= asked or not vim.api.nvim_win_is_valid(right) then
+      return
+    elseif not problem then
+      return M.show(right, name, lines)
+    end
     open = nil
-    return notify(
-      ("%s cannot be compared with its earlier text: %s"):format(vim.fs.basename(params.path), params.problem),
-      "warn"
-    )
-  end
-  M.show(shown.right, params.path, params.lines)
+    local text = "%s cannot be compared with its earlier text: %s"
+    notify(text:format(vim.fs.basename(name), problem), "warn")
+  end)
 end
 
 return M

@@ -1,7 +1,7 @@
 --- Shows the selected file on the review page, with marks and old lines. Shows a notice for a large or missing file.
-local channel = require("gemini-bridge.bridge.channel")
 local deleted = require("gemini-bridge.changes.deleted")
 local layout = require("gemini-bridge.changes.page.layout")
+local old_lines = require("gemini-bridge.difference.old_lines")
 local path = require("gemini-bridge.disk.path")
 local signs = require("gemini-bridge.changes.signs")
 local swapfile = require("gemini-bridge.disk.swapfile")
@@ -24,29 +24,25 @@ local marked ---@type integer?
 --- Removes the highlights and old lines of the page from a buffer.
 local function unmark()
   if marked and vim.api.nvim_buf_is_valid(marked) then
-    signs.hide_old(marked)
-    signs.hide_highlight(marked)
+    old_lines.hide(marked)
   end
   marked = nil
 end
 
---- Shows or hides the highlights of changed lines and the old lines. Requests the old lines from the Node host.
+--- Shows or hides the highlights of changed lines and the old lines.
 ---@param buf integer
 ---@param name string Path of the file.
 ---@param with_old boolean
 function M.mark(buf, name, with_old)
-  if marked ~= buf then
+  if marked ~= buf or not with_old then
     unmark()
   end
-  marked = buf
-  if not with_old then
-    signs.hide_old(buf)
-    signs.hide_highlight(buf)
-    return
-  end
-  signs.highlight(buf)
-  if #signs.list(buf) > 0 then
-    channel.notify("change_lines_asked", { path = name })
+  -- If old lines are shown, `signs.place` has updated them.
+  if with_old and not old_lines.are_shown(buf) and #signs.list(buf) > 0 then
+    marked = buf
+    signs.show_old(buf, name, function()
+      return marked == buf
+    end)
   end
 end
 

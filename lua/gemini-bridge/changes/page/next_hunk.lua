@@ -1,4 +1,5 @@
 --- Finds the next undecided hunk in the files of the review page.
+local hunks = require("gemini-bridge.difference.hunks")
 local signs = require("gemini-bridge.changes.signs")
 local tree = require("gemini-bridge.changes.page.tree")
 
@@ -76,9 +77,9 @@ end
 ---@param file gemini_bridge.PageFile
 ---@param line integer Line to start from, 1-based. 0 and math.huge start at the ends of the buffer.
 ---@param direction 1|-1
----@return gemini_bridge.PlacedHunk?
+---@return gemini_bridge.PlacedChange?
 function M.hunk(buf, file, line, direction)
-  return signs.next(buf, line, direction, function(hunk)
+  return hunks.next(signs.list(buf), line, direction, function(hunk)
     return is_undecided(file, hunk)
   end)
 end

@@ -155,7 +155,7 @@ function M.go(shown, direction, from)
     local line = from or vim.api.nvim_win_get_cursor(shown.right)[1]
     local hunk = next_hunk.hunk(shown.right_buf, file, line, direction)
     if hunk then
-      shown.goal = { path = file.path, hunk = hunk.hunk.id }
+      shown.goal = { path = file.path, hunk = hunk.id }
       layout.go_to_line(shown, hunk.first)
       return true
     end
@@ -200,9 +200,7 @@ end
 ---@param shown gemini_bridge.Page
 ---@param is_meant fun(hunk: gemini_bridge.ChangeHunk): boolean Returns true for the hunk to go to.
 local function go_to_hunk(shown, is_meant)
-  local placed = vim.iter(signs.list(shown.right_buf)):find(function(placed_hunk)
-    return is_meant(placed_hunk.hunk)
-  end)
+  local placed = vim.iter(signs.list(shown.right_buf)):find(is_meant)
   if placed then
     layout.go_to_line(shown, placed.first)
   end

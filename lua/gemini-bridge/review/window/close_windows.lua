@@ -1,9 +1,9 @@
 --- Closes the windows of a review and restores the layout. An error in one step does not prevent the next steps.
-local diff_options = require("gemini-bridge.review.window.diff_options")
 local focus = require("gemini-bridge.editor.focus_and_mode")
 local choose_window = require("gemini-bridge.review.window.choose_window")
 local restore_layout = require("gemini-bridge.review.window.restore_layout")
 local scheduler = require("gemini-bridge.editor.scheduler")
+local side_by_side = require("gemini-bridge.difference.side_by_side")
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
@@ -31,7 +31,7 @@ function M.make_ordinary(borrowed, win)
   if borrowed then
     window.set(win, borrowed.options)
   else
-    diff_options.stop(win)
+    side_by_side.stop(win)
   end
 end
 
@@ -58,7 +58,7 @@ function M.release_original(view)
   view.show_lines()
   view.original, view.borrowed = nil, nil
   if vim.api.nvim_win_is_valid(view.proposal) then
-    diff_options.stop(view.proposal)
+    side_by_side.stop(view.proposal)
     window.set(view.proposal, { foldenable = false }) -- as when the proposal is shown alone
   end
   -- Windows with options of their own for the original text. Diff mode in these windows is the user's choice.
@@ -136,7 +136,7 @@ end
 ---@param view gemini_bridge.View
 ---@param win integer
 local function close_window(view, win)
-  diff_options.stop(win)
+  side_by_side.stop(win)
   local tab = vim.api.nvim_win_get_tabpage(win)
   local is_ours = tab ~= view.before.tab and #vim.api.nvim_list_tabpages() > 1
   if is_ours or #choose_window.windows(tab) > 1 then
@@ -153,7 +153,7 @@ local function close_windows(view)
     if vim.api.nvim_win_is_valid(win) and shows_review(view, win) then
       scheduler.attempt(close_window, view, win)
     elseif vim.api.nvim_win_is_valid(win) then
-      scheduler.attempt(diff_options.stop, win)
+      scheduler.attempt(side_by_side.stop, win)
     end
   end
   -- The user may have split windows of the review. Shows another buffer in these windows. Closes a window that is alone
@@ -163,7 +163,7 @@ local function close_windows(view)
       if #choose_window.windows(vim.api.nvim_win_get_tabpage(win)) == 1 then
         scheduler.attempt(close_window, view, win)
       else
-        scheduler.attempt(diff_options.stop, win)
+        scheduler.attempt(side_by_side.stop, win)
         scheduler.attempt(window.show, win, replacement(view))
       end
     end

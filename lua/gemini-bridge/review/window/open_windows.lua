@@ -1,10 +1,9 @@
 --- Opens the windows of a review without moving the focus.
-local diff_options = require("gemini-bridge.review.window.diff_options")
 local close_windows = require("gemini-bridge.review.window.close_windows")
 local focus = require("gemini-bridge.editor.focus_and_mode")
 local choose_window = require("gemini-bridge.review.window.choose_window")
 local restore_layout = require("gemini-bridge.review.window.restore_layout")
-local virtual_lines = require("gemini-bridge.editor.virtual_lines")
+local side_by_side = require("gemini-bridge.difference.side_by_side")
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
@@ -33,27 +32,13 @@ local M = {}
 ---@field options table<string, any> Window options before the review.
 ---@field view vim.fn.winsaveview.ret Scroll position before the review.
 
---- Maximum length of a line that is compared in two windows. Neovim would compare a longer line character by character,
---- which blocks Neovim for seconds.
-local MAX_COMPARED_BYTES = 1024 * 1024
-
----@param buf integer
----@return boolean
-local function has_long_line(buf)
-  local is_long = vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) > MAX_COMPARED_BYTES
-  return is_long
-    and vim.iter(vim.api.nvim_buf_get_lines(buf, 0, -1, true)):any(function(line)
-      return #line > MAX_COMPARED_BYTES
-    end)
-end
-
 ---@param view gemini_bridge.View
 ---@param win integer
 local function borrow(view, win)
   view.borrowed = {
     win = win,
     buf = vim.api.nvim_win_get_buf(win),
-    options = diff_options.options(win),
+    options = vim.tbl_extend("error", side_by_side.options(win), window.options(win, { winbar = "" })),
     view = view.before.windows[win].view,
   }
   if view.borrowed.buf ~= view.buffers.original then
@@ -95,9 +80,11 @@ local function open_pair(view, layout)
   view.original = open_original(view, layout)
   view.proposal = window.open(view.buffers.proposal, choose_window.half(layout, view.original))
   table.insert(view.made, 1, view.proposal)
-  diff_options.start(view.original)
-  diff_options.start(view.proposal)
-  view.show_lines = virtual_lines.hide(view.buffers.original)
+  for _, win in ipairs({ view.original, view.proposal }) do
+    side_by_side.start(win)
+    window.set(win, { winbar = "" })
+  end
+  view.show_lines = side_by_side.hide_virtual_lines(view.buffers.original)
 end
 
 --- Opens the proposal in one window, without a window for the original text.
@@ -126,7 +113,7 @@ end
 ---@return gemini_bridge.View
 function M.open(buffers, layout, tab)
   local directory = vim.fn.getcwd()
-  layout = (has_long_line(buffers.original) or has_long_line(buffers.proposal)) and "inline" or layout
+  layout = side_by_side.is_possible(buffers.original, buffers.proposal) and layout or "inline"
   local view = { ---@type gemini_bridge.View
     tab = tab,
     origin = vim.api.nvim_tabpage_get_win(tab),
@@ -254,7 +241,7 @@ function M.align(view)
   end
   for win, buf in pairs({ [view.original] = view.buffers.original, [view.proposal] = view.buffers.proposal }) do
     if vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win) == buf then
-      diff_options.start_again(win)
+      side_by_side.start(win)
     end
   end
 end
