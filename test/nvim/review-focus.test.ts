@@ -106,7 +106,7 @@ t.test("after a decision, the focus returns to the terminal in Normal mode", asy
       await reviewer.nvim.input(keys);
       await reviewer.outcome();
       await reviewer.outcomes();
-      t.same(await reviewer.layout(), { ...before, mode: "nt" }, `after ${go} and ${keys}`);
+      await reviewer.becomes(t, { ...before, mode: "nt" }, `after ${go} and ${keys}`);
       await reviewer.nvim.input("i");
     }
     await reviewer.nvim.close();
@@ -371,7 +371,7 @@ t.test(":GeminiReview goes to the first hunk, and later to the last position", a
   await reviewer.nvim.input(":GeminiReview<CR>");
   t.equal(await reviewer.nvim.lua("return vim.api.nvim_get_current_line()"), "two hundred");
   await reviewer.nvim.input("gg:GeminiReject<CR>");
-  t.same(await reviewer.layout(), before);
+  await reviewer.becomes(t, before);
 });
 
 t.test("each proposal shows one message, without a press-enter prompt", async (t) => {

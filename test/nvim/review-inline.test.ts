@@ -53,7 +53,7 @@ for (const args of [["b.txt"], ["a.txt"]]) {
       payload: { id, content: PROPOSED.replace("two", "2") },
     });
     await reviewer.outcomes();
-    t.same(await reviewer.layout(), before);
+    await reviewer.becomes(t, before);
   });
 }
 
@@ -84,7 +84,7 @@ for (const layout of ["auto", "inline", "tab", "horizontal"]) {
       await nvim.command(end);
       t.equal((await reviewer.outcome()).payload.id, id);
       await reviewer.outcomes();
-      t.same(await reviewer.layout(), before);
+      await reviewer.becomes(t, before);
     }
   });
 }
@@ -203,6 +203,6 @@ for (const name of ["a.txt", "new.txt"]) {
     ]);
     await nvim.command("GeminiReject");
     await reviewer.outcome();
-    t.same(await reviewer.layout(), before);
+    await reviewer.becomes(t, before);
   });
 }

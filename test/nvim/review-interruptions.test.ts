@@ -75,7 +75,7 @@ t.test("a window with 'winfixbuf' keeps its buffer during reviews", async (t) =>
   t.equal((await reviewer.proposals()).length, 1);
   t.equal(await nvim.lua("return #vim.fn.win_findbuf(vim.fn.bufnr('b.txt'))"), 2);
   await reviewer.close(id);
-  t.same(await reviewer.layout(), before);
+  await reviewer.becomes(t, before);
 });
 
 t.test("reviews work in a deleted directory", async (t) => {

@@ -5,7 +5,6 @@ import t from "tap";
 import { fuzz } from "../support/fuzz.ts";
 import { shareNvim } from "../support/reset.ts";
 import { startReviewer } from "../support/review.ts";
-import { becomes } from "../support/wait.ts";
 
 shareNvim(t);
 
@@ -88,7 +87,7 @@ for (const [how, prepare] of [
         await reviewer.nvim.lua(`require('gemini-bridge').accept({ path = ... })`, path);
         t.equal((await reviewer.nvim.nvim.mode).blocking, false);
       }
-      await becomes(t, () => reviewer.layout(), before, "the layout before the reviews");
+      await reviewer.becomes(t, before);
       t.notMatch(await reviewer.nvim.messages(), /E\d+:/);
       for (const at of [".", "dir"])
         t.notOk(existsSync(join(reviewer.nvim.dirs.workspace, at, "pwned")), "no name is run");

@@ -46,7 +46,7 @@ for (const edited of [false, true]) {
       await reviewer.nvim.input(keys);
       t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content } }, keys);
       t.same(await reviewer.outcomes(), [], "and nothing else");
-      t.same(await reviewer.layout(), before, "all is as before");
+      await reviewer.becomes(t, before, "all is as before");
     }
   });
 }
@@ -75,7 +75,7 @@ for (const edited of [false, true]) {
         await reviewer.nvim.input(keys);
         t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id } }, keys);
         t.same(await reviewer.outcomes(), [], "and nothing else");
-        t.same(await reviewer.layout(), before, "all is as before");
+        await reviewer.becomes(t, before, "all is as before");
       }
     });
   }
@@ -173,7 +173,7 @@ t.test("closeDiff returns the text of the proposal, only once", async (t) => {
     t.equal(await reviewer.close(id, reason), "one\n2\nthree\n");
     const { buffers, ...rest } = before;
     const kept = reason === "cli" ? [] : [4]; // a CLI that closes the review gets the text
-    t.same(await reviewer.layout(), { ...rest, buffers: [...z.array(z.int()).parse(buffers), ...kept] });
+    await reviewer.becomes(t, { ...rest, buffers: [...z.array(z.int()).parse(buffers), ...kept] });
     t.same(await reviewer.outcomes(), []);
     await t.rejects(reviewer.close(id), { message: "this review is closed already" });
     const messages = await reviewer.nvim.messages();

@@ -106,7 +106,7 @@ for (const [name, scene] of Object.entries(SCENES)) {
         // After a decision inside a proposal, the focus returns to a terminal in Normal mode.
         const isLedBack = /in the proposal|by the user/.test(how) && wasIn === "t";
         const expected = { ...before, mode: isLedBack ? "nt" : wasIn };
-        t.same(await reviewer.layout(), expected, `all is as before: ${layout}, ${how}`);
+        await reviewer.becomes(t, expected, `all is as before: ${layout}, ${how}`);
       }
     }
     t.notMatch(await nvim.messages(), /E\d+:/);

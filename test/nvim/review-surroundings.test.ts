@@ -185,7 +185,7 @@ for (const [name, scene] of Object.entries(TABS))
       await nvim.input(keys);
       t.match(await reviewer.outcome(), { name: "diff_accepted", payload: { id } });
       await reviewer.outcomes();
-      t.same(await reviewer.layout(), before, "all windows are as before, and the focus is back");
+      await reviewer.becomes(t, before, "all windows are as before, and the focus is back");
     }
   });
 

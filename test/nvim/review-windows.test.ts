@@ -117,7 +117,7 @@ for (const floats of [1, 3])
     await nvim.input(":GeminiReview<CR>:w<CR>");
     t.match(await reviewer.outcome(), { name: "diff_accepted" });
     await reviewer.outcomes();
-    t.same(await reviewer.layout(), before);
+    await reviewer.becomes(t, before);
   });
 
 for (const switchbuf of ["useopen", "usetab,newtab"])
@@ -262,5 +262,5 @@ for (const [keys, layout, args] of [
     await reviewer.nvim.lua("require('gemini-bridge').reject()");
     await reviewer.outcome();
     await reviewer.outcomes();
-    t.same(await reviewer.layout(), before);
+    await reviewer.becomes(t, before);
   });

@@ -64,7 +64,7 @@ for (const events of EVENTS) {
         events,
       );
       t.same(await reviewer.nvim.lua(OURS), [], "no buffer stays");
-      t.same(await reviewer.layout(), before);
+      await reviewer.becomes(t, before);
     });
   }
 }

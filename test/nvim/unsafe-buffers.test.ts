@@ -25,7 +25,7 @@ for (const bufhidden of ["wipe", "delete", "unload"]) {
         await reviewer.open(nvim.path("a.txt"), PROPOSED);
         await nvim.command(end);
         await reviewer.outcomes();
-        t.same(await reviewer.layout(), before);
+        await reviewer.becomes(t, before);
       }
       t.same(await nvim.lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('c.txt'), 0, -1, false)"), [
         "a message",
@@ -117,7 +117,7 @@ t.test(
       await nvim.input(`:GeminiReview<CR>${keys}:GeminiReject<CR>`);
       await reviewer.outcome();
       await reviewer.outcomes();
-      t.same(await reviewer.layout(), before, keys);
+      await reviewer.becomes(t, before, keys);
     }
   },
 );

@@ -42,7 +42,7 @@ for (const [moment, [enter, leave]] of Object.entries(MOMENTS)) {
         await nvim.waitFor(async () => (await reviewer.proposals()).length === 1, "the review");
         t.equal(await reviewer.close(id), PROPOSED);
         await reviewer.outcomes();
-        t.same(await reviewer.layout(), before);
+        await reviewer.becomes(t, before);
       },
     );
 
@@ -77,7 +77,7 @@ for (const [moment, [enter, leave]] of Object.entries(MOMENTS)) {
         await nvim.input(leave);
         await nvim.waitFor(async () => (await reviewer.proposals()).length === 0, "the windows to close");
         await reviewer.outcomes();
-        t.same(await reviewer.layout(), before);
+        await reviewer.becomes(t, before);
         t.same(await nvim.lua(OURS), []);
       },
     );
@@ -152,7 +152,7 @@ t.test(":GeminiAccept works during a text lock and in the command-line window", 
       "the windows to close",
     );
     await reviewer.outcomes();
-    t.same(await reviewer.layout(), before);
+    await reviewer.becomes(t, before);
   }
   t.notMatch(await reviewer.nvim.messages(), /E\d+:|traceback/);
 });

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { type CallName, type Calls, type EventPayload, events } from "../../src/contract/neovim.ts";
 import { EVENT_METHOD } from "../../src/neovim/bridge.ts";
 import { type Nvim, type NvimOptions, startNvim } from "./nvim.ts";
-import { waitFor } from "./wait.ts";
+import { becomes, waitFor } from "./wait.ts";
 
 /** A decision of the user, with the accepted text, as Lua reports it. */
 type Received =
@@ -137,6 +137,11 @@ export class Reviewer {
 
   async layout(): Promise<Record<string, unknown>> {
     return z.record(z.string(), z.unknown()).parse(await this.nvim.lua(LAYOUT));
+  }
+
+  /** Waits until the layout is the given one: buffers are deleted by scheduled functions. */
+  becomes(t: Test, wanted: Record<string, unknown>, what = "the layout"): Promise<void> {
+    return becomes(t, () => this.layout(), wanted, what);
   }
 }
 
