@@ -117,7 +117,6 @@ export function createServices(options: ServicesOptions): Services {
     heard: memory.agents,
     remember: (agents) => remember({ agents }),
     isReviewing: (id) => reviews.isPending(id),
-    reconnect: boot.reconnect,
     report,
     lost: (cli) => prompts.connect(cli),
     isGated: (cli) => isGated(cli, gate),

@@ -65,7 +65,7 @@ const growths: readonly Growth[] = [
     of: "clients",
     counts: [1, 10, 100, 1_000],
     async prepare(scope, subject, clients) {
-      const init = "\nrequire('gemini-bridge').setup({ server = { max_sessions = 2000 } })";
+      const init = "\nrequire('gemini-bridge.host.boot').limits.clients = 2000";
       return prepareMove(subject, await startBridge(scope, subject, { ...OPEN, init, clients }));
     },
   },

@@ -40,8 +40,6 @@ export const Boot = z.object({
   gate: Gate,
   /** Whether CLIs in Neovim's terminals connect without asking the user. */
   connect: z.boolean(),
-  /** Whether to reconnect CLIs after a host crash. */
-  reconnect: z.boolean(),
   /** Whether the host tells agents what the user has undone. */
   tellAgent: z.boolean(),
   /** The CLIs that can find this editor. */
@@ -51,13 +49,13 @@ export const Boot = z.object({
   tokens: z.record(z.string(), z.string()).optional(),
   /** The highest id of a review in this Neovim. */
   lastDiffId: z.number().int().nonnegative(),
-  /** The options `server.*`. `maxSessions`: number of clients. `grace`: milliseconds. `bodyLimit`: bytes. */
+  /** Limits of the server. `maxSessions`: number of clients. `grace`: milliseconds. `bodyLimit`: bytes. */
   server: z.object({
     maxSessions: z.number().int().positive(),
     grace: z.number().nonnegative(),
     bodyLimit: z.number().int().positive(),
   }),
-  /** The options `tools.*`. If `offered` is absent, the model gets all tools. */
+  /** The option `tools.offered`, and limits of the tools. If `offered` is absent, the model gets all tools. */
   tools: z.object({
     offered: list(z.string()).optional(),
     /**

@@ -233,15 +233,13 @@ export const calls = {
   /** Returns the terminals and directories in which the user may have started a CLI without `:Gemini`. */
   prompt_places: Nothing,
   /**
-   * Tells Lua which CLI will get the prompt. Returns the prompt's text, and whether the host must focus the CLI. (Lua
-   * itself focuses a CLI in a buffer.) `quotesPaths`: whether the CLI expects a path with blanks in quotes (`@"a
-   * path"`), instead of with backslashes.
+   * Tells Lua which CLI will get the prompt. Returns the prompt's text. `quotesPaths`: whether the CLI expects a path
+   * with blanks in quotes (`@"a path"`), instead of with backslashes.
    */
   prompt_found: z.object({
     id: Id,
     name: z.string(),
     cwd: z.string(),
-    buf: Buf.optional(),
     quotesPaths: z.boolean(),
   }),
   /** Reports that no CLI runs. Lua opens a terminal, and sends the prompt again with the terminal's name. */

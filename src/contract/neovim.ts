@@ -153,7 +153,6 @@ export const results = {
   prompt_found: z.object({
     /** The whole prompt. */
     text: z.string(),
-    focus: z.boolean(),
     /** The files to which the prompt refers. Absent if the prompt contains more than references and the user's text. */
     references: list(
       z.object({ path: z.string(), lines: z.tuple([z.number(), z.number()]).optional() }),

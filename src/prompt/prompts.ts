@@ -111,10 +111,9 @@ export function createPrompts(options: PromptsOptions): Prompts {
     const name = cli?.terminal.name ?? terminal;
     let delivery: Delivery = { typed: false };
     if (cli) {
-      const { buf, cwd } = cli.terminal;
+      const { cwd } = cli.terminal;
       const quotesPaths = cli.drawing?.quotesPaths ?? false;
-      const found = await bridge.call("prompt_found", { id, name, cwd, buf, quotesPaths });
-      if (found.focus) cli.terminal.focus();
+      const found = await bridge.call("prompt_found", { id, name, cwd, quotesPaths });
       delivery = await enter(cli, prompt, found);
     }
     const { typed, problem = typed ? undefined : `The prompt was not sent: ${name} has ended.` } = delivery;

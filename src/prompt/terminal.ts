@@ -47,7 +47,6 @@ export interface Terminal {
    * @returns whether the keys were typed
    */
   press(keys: string): Promise<boolean>;
-  focus(): void;
 }
 
 export interface Buffers {
@@ -111,7 +110,6 @@ export function createBuffers(bridge: Bridge, signal: AbortSignal): Buffers {
       },
       paste: (text) => type({ paste: text }),
       press: (keys) => type({ keys }),
-      focus() {}, // Lua itself focuses buffers
     };
   }
 

@@ -98,6 +98,5 @@ export function paneTerminal(pane: string, name: string, cwd: string, signal: Ab
       if (keys !== "") await send(keys); // tmux stores no empty buffer
       return true;
     },
-    focus: () => void tmux(["select-pane", "-t", pane]).catch(() => {}),
   };
 }

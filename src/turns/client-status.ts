@@ -44,8 +44,6 @@ interface ClientStatusOptions extends Pick<AgentClientsOptions, "clients" | "hea
   isSeamless: boolean;
   /** Returns whether a review of a session waits for the user. */
   isReviewing(sessionId: string): boolean;
-  /** True if CLIs are to be reconnected after a crash of the host process. */
-  reconnect: boolean;
   report: (change: Partial<Status>) => void;
   /** Returns whether the gate is on for a CLI. */
   isGated(cli: string): boolean;
@@ -73,8 +71,7 @@ export function createClientStatus({ bridge, clients, profiles, ...options }: Cl
       const hint = isSocket
         ? `${labelOf(cli)} has lost its connection. To reconnect, type /ide in its terminal.`
         : RECONNECT_HINT;
-      const tell = () =>
-        options.lost({ terminal, types: options.reconnect && !isSocket, isAsked: false, hint });
+      const tell = () => options.lost({ terminal, types: !isSocket, isAsked: false, hint });
       const tellIfGone = () => {
         const connected = clients.connected().filter(({ id }) => !interrupted.has(id));
         if (!connected.some(({ id }) => terminals.nameOf(id) === terminal)) tell();

@@ -36,6 +36,9 @@ const Told = z.preprocess(
 const WRITE = { tool_name: "write_file", tool_input: { file_path: "a.txt", content: "b\n" } };
 const ASKS = { notification_type: "ToolPermission", details: { type: "edit", filePath: "/a.txt" } };
 
+/** Lua: a CLI that has lost its connection is forgotten after a second. */
+const FORGETS_FAST = "require('gemini-bridge.host.boot').limits.reconnect_ms = 1000";
+
 let moment = 0;
 
 /** Sends a hook event of a CLI. Default: a CLI in the process of the test. */
@@ -64,7 +67,7 @@ const start = (t: Test, setup = "", init = "") =>
   });
 
 t.test("the turns of a connected CLI are reported", async (t) => {
-  const { bridge, nvim } = await start(t, "server = { grace = 1000 }");
+  const { bridge, nvim } = await start(t, "", FORGETS_FAST);
   const client = await bridge.client();
   const [{ id } = { id: "" }] = (await bridge.status()).clients;
   await isDoing(bridge, "idle");
@@ -188,7 +191,7 @@ t.test("earlier edits can be undone although no hook reports the end of a reject
 });
 
 t.test("an edit of a CLI whose process is not visible ends with the session of the CLI", async (t) => {
-  const { bridge, nvim } = await start(t, "server = { grace = 1000 }");
+  const { bridge, nvim } = await start(t, "", FORGETS_FAST);
   const client = await bridge.client();
   await hook(bridge, "BeforeTool", WRITE, 2 ** 22 + 1);
   writeFileSync(nvim.path("a.txt"), "b\n");

@@ -125,7 +125,7 @@ t.test("a decision that a crashing host has received is not lost", async (t) => 
 t.test(
   "if a client does not return after a crash, its reviews close and the accepted text is kept",
   async (t) => {
-    const init = "require('gemini-bridge').setup({ server = { grace = 1000 } })";
+    const init = "require('gemini-bridge.host.boot').limits.reconnect_ms = 1000";
     const { bridge, nvim, client } = await startConnected(t, { init, files: { "a.txt": "", "b.txt": "" } });
     await client.openDiff(nvim.path("a.txt"), "kept\r\ntext");
     await client.openDiff(nvim.path("b.txt"), "");

@@ -163,7 +163,8 @@ t.test(
   { timeout: 3_600_000 },
   async (t) => {
     const init =
-      "require('gemini-bridge').setup({ server = { grace = 600000 }, diff = { layout = 'vertical' } })";
+      "require('gemini-bridge.host.boot').limits.reconnect_ms = 600000 " +
+      "require('gemini-bridge').setup({ diff = { layout = 'vertical' } })";
     const nvim = await startNvim(t, { init });
     const bridge = new RunningBridge(t, nvim);
     // Actions on the bridge end all sessions. The other steps are more frequent, to get longer sequences.

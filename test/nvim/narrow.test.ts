@@ -41,7 +41,7 @@ for (const { columns, set } of screens) {
       init: `
         vim.cmd("set ${set}")
         require("gemini-bridge").setup({
-          hots = "shared", autostart = 1, server = { grace = 1000 }, diff = { layout = "sideways" },
+          hots = "shared", autostart = 1, diff = { layout = "sideways" },
           terminal = { cmd = { "no-such-program-in-any-directory-of-this-machine" } },
           workspace = function() error("the option's own function fails") end,
         })`,

@@ -10,7 +10,8 @@ import { connectClient } from "../support/client.ts";
 import { ask, INITIALIZE, initialize, RpcError, sendRaw } from "../support/server.ts";
 
 t.test("the built bridge refuses invalid requests", async (t) => {
-  const init = "require('gemini-bridge').setup({ server = { body_limit = 65536, max_sessions = 2 } })";
+  const init =
+    "local limits = require('gemini-bridge.host.boot').limits limits.request_bytes, limits.clients = 65536, 2";
   const { bridge } = await startBridge(t, { init });
   const { port, content } = bridge.file();
   const token = { authorization: `Bearer ${content.authToken}` };

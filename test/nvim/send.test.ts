@@ -191,23 +191,6 @@ t.test("a suggestion of the CLI in its prompt is replaced, and a text of the use
   }
 });
 
-t.test("with the option send.focus, :GeminiSend focuses the terminal", async (t) => {
-  const nvim = await start(t, "send = { focus = true }");
-  await nvim.command("edit a.txt");
-  await nvim.input(":GeminiSend<CR>");
-  await receives(nvim, "<@a.txt >");
-  await nvim.waitFor(
-    "vim.b.gemini_terminal == 'gemini' and vim.api.nvim_get_mode().mode == 't'",
-    "the focus",
-  );
-  await nvim.input("<C-\\><C-n><C-w>p");
-  await nvim.input(":GeminiSend<CR>");
-  await nvim.waitFor(
-    "vim.b.gemini_terminal == 'gemini' and vim.api.nvim_get_mode().mode == 't'",
-    "the focus, again",
-  );
-});
-
 for (const style of [0, 1, 2, 3]) {
   t.test(`prompts refer to entries of netrw, list style ${style}`, async (t) => {
     const nvim = await start(t, "", {
@@ -293,7 +276,7 @@ for (const [moment, enter, leave] of [
   ["the command-line window", "q:", ":q<CR>"],
 ] as const) {
   t.test(`${moment}: prompts are delivered later, and a CLI is started for them`, async (t) => {
-    const nvim = await start(t, "send = { focus = true }");
+    const nvim = await start(t);
     await nvim.lua(
       `vim.keymap.set('n', '<F2>', function() vim.fn.getcharstr() return '' end, { expr = true })
       function send(text) require('gemini-bridge').send({ source = 'nothing', text = text }) end`,
@@ -305,8 +288,7 @@ for (const [moment, enter, leave] of [
       t.notOk(received(nvim).includes(text), "not now");
       await nvim.input(leave);
       await receives(nvim, `<${text} >`);
-      await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "the focus");
-      await nvim.input("<C-\\><C-n><C-w>p");
+      t.equal(await nvim.lua("return vim.bo.buftype"), "", "the focus stays");
     }
     t.notMatch(await nvim.messages(), /E\d+:|stack traceback/);
   });

@@ -316,7 +316,7 @@ t.test("more files than Neovim keeps for tools can be edited again and again", a
 t.test("an edit of many files is checked even if plugins load each file slowly", async (t) => {
   const names = Array.from({ length: 90 }, (_, index) => `file${index}.js`);
   const files = Object.fromEntries(names.map((name) => [name, "greet();\n"]));
-  const slow = `require('gemini-bridge').setup({ tools = { timeout = 4000 } })
+  const slow = `require('gemini-bridge.host.boot').limits.language_server_ms = 4000
     vim.api.nvim_create_autocmd("BufReadPost", { callback = function() vim.uv.sleep(70) end })`;
   const init = `${slow}\n${languageServer()}`;
   const { bridge, nvim } = await startBridge(t, { files, args: ["file0.js"], init });

@@ -17,9 +17,12 @@ const FILES = {
 const PUBLISHED = "published.js:1:3 error published [W1]";
 const HIDDEN = "(1 file more, outside the workspace or not shared by the user)";
 
-async function start(t: Parameters<typeof startBridge>[0], mode: string, options = "timeout = 30000") {
-  const setup = `require('gemini-bridge').setup({ tools = { ${options} } })`;
-  const init = `${setup}\n${workspaceServer(mode)}`;
+async function start(
+  t: Parameters<typeof startBridge>[0],
+  mode: string,
+  limits = "language_server_ms = 30000",
+) {
+  const init = `require('gemini-bridge.host.boot').limits.${limits}\n${workspaceServer(mode)}`;
   const { bridge } = await startBridge(t, { files: FILES, args: ["main.js"], init });
   const client = await connectEditorClient(t, bridge);
   await bridge.nvim.waitFor("next(vim.diagnostic.count()) ~= nil", "the server to publish");
@@ -68,7 +71,7 @@ t.test("the diagnostics of a complete workspace report are listed", async (t) =>
 t.test(
   "the diagnostics of a partial workspace report are listed, even if the report does not end",
   async (t) => {
-    const { client } = await start(t, "parts", "timeout = 3000");
+    const { client } = await start(t, "parts", "language_server_ms = 3000");
     t.equal(
       await client.text("diagnostics"),
       [
@@ -84,7 +87,7 @@ t.test(
 );
 
 t.test("the answer names a language server that is silent or fails", async (t) => {
-  const silent = await start(t, "silent", "timeout = 1500");
+  const silent = await start(t, "silent", "language_server_ms = 1500");
   t.equal(
     await silent.client.text("diagnostics"),
     `1 error in 1 file\n${PUBLISHED}\n(the language server workspace did not answer in 1500 ms.)`,
@@ -111,7 +114,7 @@ t.test("an invalid workspace report is ignored", async (t) => {
 });
 
 t.test("a list of a hundred thousand workspace diagnostics is truncated", async (t) => {
-  const { client, nvim } = await start(t, "many", "max_items = 3, timeout = 30000");
+  const { client, nvim } = await start(t, "many", "answer_items = 3");
   const text = await client.text("diagnostics");
   const [heading, ...lines] = text.split("\n");
   t.equal(heading, "6668 errors in 2 files");
@@ -129,7 +132,7 @@ t.test("a list of a hundred thousand workspace diagnostics is truncated", async 
 t.test(
   "diagnostics from before the start of the bridge are listed, and removed diagnostics are not",
   async (t) => {
-    const { bridge, nvim } = await start(t, "silent", "timeout = 300");
+    const { bridge, nvim } = await start(t, "silent", "language_server_ms = 300");
     await nvim.stopBridge();
     await nvim.lua(`
     local namespace = vim.api.nvim_create_namespace("linter")

@@ -202,7 +202,7 @@ t.test("hooks report the turns of the real CLI in YOLO mode", async (t) => {
 });
 
 t.test("Esc in the terminal of :Gemini ends the turn", async (t) => {
-  const init = `${EVENTS} require('gemini-bridge').setup({ server = { grace = 100 } })`;
+  const init = `${EVENTS} require('gemini-bridge.host.boot').limits.reconnect_ms = 100`;
   const { nvim, model } = await startWithGemini(t, { files: { "a.txt": "one\n" }, init });
   linkExtension(nvim.dirs.home);
   await nvim.command("Gemini");

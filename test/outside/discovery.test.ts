@@ -54,7 +54,7 @@ if (process.platform === "linux") {
     const { bridge, nvim } = await startBridge(t, {
       files: { "a.txt": "", "other/b.txt": "" },
       args: ["a.txt"],
-      init: "require('gemini-bridge').setup({ server = { grace = 100 } })", // settings are watched that long
+      init: "require('gemini-bridge.host.boot').limits.reconnect_ms = 100", // settings are watched that long
     });
     const host = await bridge.host();
     const before = watches(host); // the watch for the discovery file

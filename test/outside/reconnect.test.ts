@@ -1,5 +1,4 @@
 /** Tests that a CLI in Neovim's terminal is reconnected after a crash or restart of the bridge. */
-import { setTimeout } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { RunningBridge } from "../support/bridge.ts";
 import { linkExtension } from "../support/extension.ts";
@@ -11,8 +10,8 @@ const CLIENTS = `vim.tbl_filter(function(client)
   return not client.interrupted
 end, require('gemini-bridge').status().clients)`;
 
-async function start(t: Test, { init = "", hasHooks = false } = {}) {
-  const { nvim, model } = await startWithGemini(t, { init });
+async function start(t: Test, { hasHooks = false } = {}) {
+  const { nvim, model } = await startWithGemini(t);
   if (hasHooks) linkExtension(nvim.dirs.home);
   await nvim.input(":Gemini<CR>");
   const gemini = await geminiIn(nvim);
@@ -71,27 +70,4 @@ t.test("/ide enable is not typed while the CLI's prompt contains text", async (t
   t.notMatch((await gemini.screen()).join("\n"), /ide enable/, "nothing was put into it");
   await gemini.press("\x7f".repeat(20));
   await nvim.waitFor(`#${CLIENTS} == 1`, "a new session, when the prompt is empty", 40_000);
-});
-
-t.test("with terminal.reconnect = false, a message tells the user how to reconnect a CLI", async (t) => {
-  const { bridge, nvim, gemini } = await start(t, {
-    init: "require('gemini-bridge').setup({ terminal = { reconnect = false } })",
-  });
-  await bridge.replaceHost();
-  await nvim.says(/To reconnect a CLI that shows/, 15_000);
-  // A late failure to find the old host would end the next connection, so this waits until the CLI has found the new
-  // host.
-  await nvim.waitFor(
-    "(require('gemini-bridge').status().clients[1] or {}).interrupted",
-    "the CLI to be back",
-    20_000,
-  );
-  await gemini.press("/ide enable");
-  await gemini.waitForScreen(/> \/ide enable/);
-  const isConnected = async () => {
-    await gemini.press("\x1b[F\r"); // after a key, Enter is not a line break; the first Enter may only close the list of completions
-    await setTimeout(500);
-    return nvim.lua(`return #${CLIENTS} == 1`);
-  };
-  await nvim.waitFor(async () => (await isConnected()) === true, "a new session", 20_000);
 });

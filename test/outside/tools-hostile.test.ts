@@ -10,9 +10,11 @@ const PLACE = { path: "main.js", line: 1, symbol: "greet" };
 const FILES = { "main.js": "greet();\n", "secret.env": "x\n" };
 
 /** Starts an editor with a language server that behaves as `mode` says. */
-async function start(t: Parameters<typeof startBridge>[0], mode: string, options = "") {
-  const setup = `require('gemini-bridge').setup({ tools = { timeout = 400, ${options} } })`;
-  const init = `${setup}\n${languageServer(mode)}`;
+async function start(t: Parameters<typeof startBridge>[0], mode: string, limits = "") {
+  const init = `local limits = require('gemini-bridge.host.boot').limits
+    limits.language_server_ms = 400
+    ${limits}
+    ${languageServer(mode)}`;
   const { bridge } = await startBridge(t, { files: FILES, args: ["main.js"], init });
   return { bridge, client: await connectEditorClient(t, bridge) };
 }
@@ -170,7 +172,11 @@ t.test("a client that disconnects during a call of a tool leaves nothing behind"
 });
 
 t.test("a crashing language server is reported to the model, not to the user", async (t) => {
-  const { client } = await start(t, "crashing", "offered = { 'hover' }");
+  const { client } = await start(
+    t,
+    "crashing",
+    "require('gemini-bridge').setup({ tools = { offered = { 'hover' } } })",
+  );
   t.same(
     (await client.mcp.listTools()).tools.map(({ name }) => name),
     ["hover"],
@@ -192,7 +198,7 @@ t.test("wrong answers of a language server do not reveal files", async (t) => {
 });
 
 t.test("a long answer of a tool is truncated, and says that it is truncated", async (t) => {
-  const { client, bridge } = await start(t, "normal", "max_items = 2, max_text = 30");
+  const { client, bridge } = await start(t, "normal", "limits.answer_items, limits.answer_units = 2, 30");
   writeFileSync(bridge.nvim.path("many.js"), "greet();\n".repeat(10));
   t.match(await client.text("references", PLACE), /^11 references in 2 files\n.*\n.*\n\(2 of 11 shown; /);
   const long = { path: "long.js", line: 1, symbol: "x".repeat(100) };
@@ -227,7 +233,7 @@ t.test("a long answer of a tool is truncated, and says that it is truncated", as
 });
 
 t.test("tools truncate lists of ten thousand entries", async (t) => {
-  const { client, bridge } = await start(t, "normal", "max_items = 3");
+  const { client, bridge } = await start(t, "normal", "limits.answer_items = 3");
   await bridge.nvim.lua(`
     vim.api.nvim_buf_set_lines(0, 0, -1, false, { ("x"):rep(1e6), "greet()" })
     local diagnostics, entries = {}, {}

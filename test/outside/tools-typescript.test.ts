@@ -19,7 +19,7 @@ t.test("typescript-language-server answers the tools", async (t) => {
   const { bridge, nvim } = await startBridge(t, {
     files: FILES,
     args: ["main.ts"],
-    init: `require('gemini-bridge').setup({ tools = { timeout = 30000 } })\n${typescriptServer()}`,
+    init: `require('gemini-bridge.host.boot').limits.language_server_ms = 30000\n${typescriptServer()}`,
   });
   const client = await connectEditorClient(t, bridge);
   const { text } = client;

@@ -5,7 +5,8 @@ import { z } from "zod";
 export const INIT = `
   vim.o.hidden, vim.o.more = true, false
   vim.keymap.set({ 'n', 'o', 'i', 'v' }, '<F2>', function() vim.fn.getcharstr() return '' end, { expr = true })
-  require('gemini-bridge').setup({ extension = false, server = { grace = 700 }, terminal = { cmd = { 'cat' } } })
+  require('gemini-bridge.host.boot').limits.reconnect_ms = 700
+  require('gemini-bridge').setup({ extension = false, terminal = { cmd = { 'cat' } } })
   function _G.text(buf)
     return vim.api.nvim_buf_is_loaded(buf) and table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '\\n') or ''
   end`;

@@ -50,7 +50,6 @@
 ---@field hookScript string
 ---@field gate gemini_bridge.events.gate
 ---@field connect boolean
----@field reconnect boolean
 ---@field tellAgent boolean
 ---@field clis gemini_bridge.BootCli[]
 ---@field port? integer
@@ -220,7 +219,6 @@
 ---@field id integer
 ---@field name string
 ---@field cwd string
----@field buf? integer
 ---@field quotesPaths boolean
 
 ---@class gemini_bridge.calls.prompt_open
@@ -253,7 +251,6 @@
 
 ---@class gemini_bridge.results.prompt_found
 ---@field text string
----@field focus boolean
 ---@field references? { path: string, lines?: [number, number] }[]
 ---@field userText string
 

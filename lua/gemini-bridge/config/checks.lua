@@ -1,5 +1,5 @@
---- Checks values of options. `one_of`, `a` and `integer` return two values: a check, and a description of valid values
---- for messages.
+--- Checks values of options. `one_of` and `a` return two values: a check, and a description of valid values for
+--- messages.
 local M = {}
 
 --- Returns a check that accepts only the given words.
@@ -38,18 +38,6 @@ function M.any(...)
       return check(value)
     end)
   end
-end
-
---- Maximum value of an option with a number. A timer of Node with a longer delay would fire at once.
-local MAX_INTEGER = 1e9
-
---- Returns a check that accepts whole numbers.
----@param at_least integer
-function M.integer(at_least)
-  return function(value)
-    return type(value) == "number" and value % 1 == 0 and value >= at_least and value <= MAX_INTEGER
-  end,
-    ("an integer from %d to %d"):format(at_least, MAX_INTEGER)
 end
 
 ---@param value any

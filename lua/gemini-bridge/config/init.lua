@@ -8,6 +8,12 @@ M.schema = require("gemini-bridge.config.options")
 local REMOVED = {
   ["changes.keys"] = "use `keys`, or map the <Plug> names of :help gemini-bridge-page",
   ["diff.keys"] = "use `keys`, in which `drop` is `undo` and `undo` is `revert`",
+  server = "its limits are constants now",
+  send = "the focus stays; :Gemini moves it to the terminal",
+  ["terminal.reconnect"] = "a CLI that has lost its connection is always reconnected",
+  ["tools.max_items"] = "the limits of the tools are constants now",
+  ["tools.max_text"] = "the limits of the tools are constants now",
+  ["tools.timeout"] = "the limits of the tools are constants now",
   ["tools.trust"] = "add extension/read-only.toml of the plugin to `policyPaths` in the settings of Gemini CLI",
 }
 

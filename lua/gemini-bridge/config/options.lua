@@ -3,7 +3,7 @@ local checks = require("gemini-bridge.config.checks")
 local cli_option = require("gemini-bridge.config.cli_option")
 local patterns = require("gemini-bridge.config.patterns")
 
-local a, any, integer, one_of = checks.a, checks.any, checks.integer, checks.one_of
+local a, any, one_of = checks.a, checks.any, checks.one_of
 
 ---@class gemini_bridge.Option
 ---@field [1] string Name with dots, such as `diff.layout`.
@@ -61,24 +61,6 @@ return {
     one_of("private", "shared")
   ),
   stable("node", "node", "The Node program for the private host, version 20 or later.", a("string")),
-  stable(
-    "server.max_sessions",
-    256,
-    "Maximum number of connected CLIs. Further CLIs are told to try again later.",
-    integer(1)
-  ),
-  stable(
-    "server.grace",
-    30000,
-    "Time for a CLI to reconnect before its reviews are closed (milliseconds).",
-    integer(0)
-  ),
-  stable(
-    "server.body_limit",
-    64 * 1024 * 1024,
-    "Maximum size of a request, and therefore of a proposal (bytes).",
-    integer(1024)
-  ),
   stable(
     "log.level",
     "info",
@@ -267,13 +249,6 @@ return {
       .. "See |gemini-bridge-connect|.",
     a("boolean")
   ),
-  experimental(
-    "terminal.reconnect",
-    true,
-    'Reconnect CLIs in Neovim\'s terminals: type `/ide enable` into each CLI that shows "Disconnected" and has an '
-      .. "empty prompt. CLIs show this after the bridge has crashed or was stopped for more than a second.",
-    a("boolean")
-  ),
   stable(
     "terminal.position",
     "right",
@@ -333,23 +308,4 @@ return {
     "a list of names",
     checks.sort_out_tools
   ),
-  experimental(
-    "tools.max_items",
-    100,
-    "Maximum number of diagnostics, places or symbols in one answer to the model.",
-    integer(1)
-  ),
-  experimental(
-    "tools.max_text",
-    40000,
-    "Maximum length of the text in one answer to the model (UTF-16 units).",
-    integer(1)
-  ),
-  experimental(
-    "tools.timeout",
-    10000,
-    "Timeout for language servers when the model asks (milliseconds).",
-    integer(1)
-  ),
-  stable("send.focus", false, "Focus the CLI's terminal after |:GeminiSend| and |:GeminiAdd|.", a("boolean")),
 }

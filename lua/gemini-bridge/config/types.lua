@@ -6,7 +6,6 @@
 ---@field autostart? "idle"|boolean When to start the bridge: when Neovim starts (true), a second after that ("idle"), or only when :GeminiStart or :Gemini is used (false). Waits for a UI. Does not start the bridge for manual pages, commit messages, the output of a program (`nvim -`), and in VS Code.
 ---@field host? "private"|"shared" Where the bridge runs: in its own Node process ("private"), or in Neovim's standard Node host ("shared"), which needs :UpdateRemotePlugins. The shared host runs until Neovim ends: after an update of the plugin, restart Neovim, because :GeminiRestart does not load the new version.
 ---@field node? string The Node program for the private host, version 20 or later.
----@field server? gemini_bridge.Config.server
 ---@field log? gemini_bridge.Config.log
 ---@field clis? any Changes the settings of a CLI, adds a CLI, or disables a CLI (false). See gemini-bridge-clis. Experimental.
 ---@field extension? "ask"|"auto"|false What :Gemini does if a CLI needs the extension: ask you whether to install it ("ask"), install it without asking ("auto"), or nothing (false). See gemini-bridge-extension.
@@ -21,12 +20,6 @@
 ---@field terminal? gemini_bridge.Config.terminal
 ---@field prompts? any Your own prompts, which become slash commands in the CLI. See gemini-bridge-prompts. Experimental.
 ---@field tools? gemini_bridge.Config.tools
----@field send? gemini_bridge.Config.send
-
----@class gemini_bridge.Config.server
----@field max_sessions? integer Maximum number of connected CLIs. Further CLIs are told to try again later.
----@field grace? integer Time for a CLI to reconnect before its reviews are closed (milliseconds).
----@field body_limit? integer Maximum size of a request, and therefore of a proposal (bytes).
 
 ---@class gemini_bridge.Config.log
 ---@field level? "debug"|"info"|"warn"|"error" Minimum level of the entries in the log file.
@@ -61,7 +54,6 @@
 ---@field cli? string Name of the CLI that :Gemini runs: one of gemini-bridge-clis.
 ---@field cmd? string[] Program and arguments that :Gemini runs for the CLI of `terminal.cli`. Unset: the usual program, such as { "gemini" }.
 ---@field connect? boolean Connect each Gemini CLI in a terminal of Neovim without asking, unless the settings of the CLI say otherwise. See gemini-bridge-connect. Experimental.
----@field reconnect? boolean Reconnect CLIs in Neovim's terminals: type `/ide enable` into each CLI that shows "Disconnected" and has an empty prompt. CLIs show this after the bridge has crashed or was stopped for more than a second. Experimental.
 ---@field position? "right"|"left"|"top"|"bottom"|"float"|"tab" Where :Gemini opens its window.
 ---@field size? number Width of the window, or its height at the top or bottom. A number below 1 is a share of the editor's size, other numbers are columns or lines. Unset: 0.4 at a side, 0.3 at the top or bottom, 0.8 for a float.
 ---@field cwd? string|function Directory in which the program starts, or a function that returns it. Unset: the current directory.
@@ -71,9 +63,3 @@
 
 ---@class gemini_bridge.Config.tools
 ---@field offered? string[] Names of the tools that are offered to the model. Unset: all. See gemini-bridge-tools. Experimental.
----@field max_items? integer Maximum number of diagnostics, places or symbols in one answer to the model. Experimental.
----@field max_text? integer Maximum length of the text in one answer to the model (UTF-16 units). Experimental.
----@field timeout? integer Timeout for language servers when the model asks (milliseconds). Experimental.
-
----@class gemini_bridge.Config.send
----@field focus? boolean Focus the CLI's terminal after :GeminiSend and :GeminiAdd.

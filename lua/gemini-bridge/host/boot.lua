@@ -20,12 +20,27 @@ local function for_host(cli)
   }
 end
 
+--- Limits of the host. Tests set lower ones.
+M.limits = {
+  --- Number of connected CLIs. Further CLIs are told to try again later.
+  clients = 256,
+  --- Time for a CLI to reconnect before its reviews are closed (milliseconds).
+  reconnect_ms = 30000,
+  --- Size of a request, and therefore of a proposal.
+  request_bytes = 64 * 1024 * 1024,
+  --- Number of diagnostics, places or symbols in one answer to the model.
+  answer_items = 100,
+  --- Length of the text in one answer to the model (UTF-16 units).
+  answer_units = 40000,
+  --- Waiting time for language servers when the model asks (milliseconds).
+  language_server_ms = 10000,
+}
+
 ---@return gemini_bridge.Boot
 function M.make()
   local options = require("gemini-bridge.config").get()
   local memory = require("gemini-bridge.bridge.memory")
   local address = require("gemini-bridge.bridge.status").address()
-  local server = options.server
   local parent = vim.uv.os_getppid()
   return {
     -- Id of the process that a CLI in :terminal treats as its editor. Usually, this process is the parent of this
@@ -43,18 +58,21 @@ function M.make()
     gate = require("gemini-bridge.turns.gate").get(),
     hookScript = require("gemini-bridge.host.bundle").root .. "/extension/hooks/hook.sh",
     connect = options.terminal.connect,
-    reconnect = options.terminal.reconnect,
     tellAgent = options.changes.tell_agent,
     port = address.port,
     tokens = address.tokens,
     lastDiffId = require("gemini-bridge.review.requests").last_id(),
-    server = { maxSessions = server.max_sessions, grace = server.grace, bodyLimit = server.body_limit },
+    server = {
+      maxSessions = M.limits.clients,
+      grace = M.limits.reconnect_ms,
+      bodyLimit = M.limits.request_bytes,
+    },
     tools = {
       offered = options.tools.offered or nil,
       limits = {
-        items = options.tools.max_items,
-        units = options.tools.max_text,
-        timeout = options.tools.timeout,
+        items = M.limits.answer_items,
+        units = M.limits.answer_units,
+        timeout = M.limits.language_server_ms,
       },
     },
     prompts = options.prompts,

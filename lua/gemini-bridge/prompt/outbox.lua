@@ -1,7 +1,6 @@
 --- Sends prompts. A prompt may refer to files, diagnostics or text of this Neovim, and is stored until the host has
 --- typed the prompt into a CLI. The texts of undelivered prompts go to the prompt history.
 local channel = require("gemini-bridge.bridge.channel")
-local config = require("gemini-bridge.config")
 local history = require("gemini-bridge.prompt.history")
 local lifecycle = require("gemini-bridge.host.lifecycle")
 local notify = require("gemini-bridge.notify")
@@ -212,21 +211,8 @@ end
 function M.found(params)
   local prompt = find(params.id) or error("the prompt was cancelled", 0)
   prompt.name, prompt.cwd, prompt.quotes_paths = params.name, params.cwd, params.quotesPaths
-  local terminal, focus = terminals.get(params.name), config.get().send.focus and not prompt.client
-  local win = params.buf and vim.fn.win_findbuf(params.buf)[1]
-  if focus and (terminal or win) then
-    scheduler.now(function()
-      if terminal then
-        terminal.view:show(true)
-      else
-        vim.api.nvim_set_current_win(win)
-        vim.cmd.startinsert()
-      end
-    end)
-  end
   return {
     text = text_of(prompt),
-    focus = focus,
     references = references_of(prompt.items),
     userText = prompt.text,
   }
@@ -243,7 +229,7 @@ function M.open(params)
       return keep(prompt, "The reason was not sent, because no terminal with the CLI was found.")
     end
     if not terminals.last() then
-      pcall(require("gemini-bridge.terminal.open").open, { focus = config.get().send.focus })
+      pcall(require("gemini-bridge.terminal.open").open, { focus = false })
     end
     if terminals.last() then
       hand_over(prompt)
