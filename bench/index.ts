@@ -1,13 +1,13 @@
 /** `make bench`: measures, prints the table, and writes bench/results.json and bench/results.md. */
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, release, totalmem, type } from "node:os";
 import { join } from "node:path";
 import { root } from "../test/support/nvim.ts";
 import { buildFloor } from "./floor/floor.ts";
 import { groups } from "./groups.ts";
 import { comparePeer } from "./peers/index.ts";
-import { ours, startSubject, within } from "./subject.ts";
+import { within } from "./subject.ts";
 import { formatMarkdown, formatTerminal, isMissed, type Results, type Row } from "./table.ts";
 
 /** Names of the groups on the command line. Without names, all groups are measured. */
@@ -64,20 +64,6 @@ function measure(floor: string, nvim: string): Results {
   return results;
 }
 
-/** Starts the bridge once, and waits until the bridge has written the code cache of this build. */
-async function createCodeCache(): Promise<void> {
-  await within(async (scope) => {
-    const dist = join(root, "dist");
-    const caches = () => readdirSync(dist).filter((name) => name.endsWith(".cache"));
-    // Deletes the existing caches, because they may belong to an earlier build.
-    for (const name of caches()) rmSync(join(dist, name));
-    const nvim = await startSubject(scope, ours);
-    await nvim.lua(ours.start);
-    const exists = () => caches().length > 0;
-    await nvim.waitFor(exists, "the code cache", 20_000);
-  });
-}
-
 // Suppresses Node's warnings about too many listeners: the client adds a listener for each request, and some rows send
 // a thousand requests.
 process.removeAllListeners("warning");
@@ -90,7 +76,6 @@ await within(async (scope) => {
   for (const binary of binaries) {
     process.env["NVIM_BIN"] = binary; // the test helpers start this Neovim
     const nvim = execFileSync(binary, ["--version"], { encoding: "utf8" }).split("\n", 1)[0] ?? "";
-    await createCodeCache();
     if (peer) await comparePeer(peer, floor, nvim, named);
     else all.push(measure(floor, nvim));
   }

@@ -14,7 +14,6 @@ import {
 import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { leaveOut, leftOut } from "./left-out.mjs";
 import { bundledPackages, notices } from "./notices.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -58,7 +57,6 @@ function fail(message) {
 }
 
 if (!existsSync(entry)) fail(`${relative(root, entry)} is missing`);
-const replaced = leaveOut(leftOut);
 const { build, transform } = await import("esbuild").catch(() =>
   fail("esbuild is not installed; run: npm ci"),
 );
@@ -93,14 +91,19 @@ async function bundle(entry) {
     platform: "node",
     format: "cjs",
     target: "node20",
-    // Forbids `import()` in the bundle: rplugin/node/gemini-bridge/load.js gives the bundle only `require`.
+    // Loads Node's own modules with `require`, which is faster than `import()`.
     supported: { "dynamic-import": false },
     minifySyntax: true,
     minifyWhitespace: true,
     legalComments: "none",
     metafile: true,
-    plugins: [replaced.plugin, shortNames],
-    define: { SOURCES: JSON.stringify(sources) },
+    plugins: [shortNames],
+    define: {
+      SOURCES: JSON.stringify(sources),
+      // The package `ws` then does not look for its optional native code at run time.
+      "process.env.WS_NO_BUFFER_UTIL": "true",
+      "process.env.WS_NO_UTF_8_VALIDATE": "true",
+    },
     logLevel: "warning", // esbuild prints each error with its source position
   });
   return { text: outputFiles[0].text, metafile };
@@ -110,11 +113,6 @@ async function bundle(entry) {
 const bundleOrFail = (entry) => bundle(entry).catch(() => fail(`${relative(root, entry)} was not bundled`));
 
 const { text, metafile } = await bundleOrFail(entry);
-const unused = replaced.unused();
-if (unused.length > 0) fail(`scripts/left-out.mjs: nothing imports ${unused.join(", nor ")} any more`);
-// Names the bundle by a hash of its text. The name becomes the first line of the bundle, and the loader uses only the
-// code cache of this name. V8 itself would accept the cache of any text with the same length.
-const name = createHash("sha256").update(text).digest("hex").slice(0, 16);
 mkdirSync(outdir, { recursive: true });
 const outputs = { ...metafile.outputs };
 for (const [program, path] of Object.entries(programs)) {
@@ -122,7 +120,7 @@ for (const [program, path] of Object.entries(programs)) {
   Object.assign(outputs, bundled.metafile.outputs);
   replace(join(outdir, `${program}.cjs`), bundled.text);
 }
-replace(outfile, `//${name}\n${text}`);
+replace(outfile, text);
 const { offer } = createRequire(import.meta.url)(outfile);
 replace(join(outdir, "neovim.json"), JSON.stringify(await offer()));
 writeFileSync(join(outdir, "sources.sha256"), sources);

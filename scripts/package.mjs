@@ -20,7 +20,7 @@ const SHIPPED = [
 const BUILT = ["gemini-bridge.cjs", "doctor.cjs", "neovim.cjs", "neovim.json", "sources.sha256"];
 
 /** Content of the release's .gitignore: files that appear in its folder after the installation. */
-const IGNORED = "/dist/*.cache*\n/doc/tags\n";
+const IGNORED = "/dist/cache/\n/doc/tags\n";
 
 /**
  * Replaces `<owner>` in the README by the owner of the GitHub repository `origin`. Does nothing if `origin` is not on

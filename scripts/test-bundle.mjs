@@ -3,7 +3,6 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
-import { leaveOut, leftOut } from "./left-out.mjs";
 
 /**
  * Replaces the properties of `import.meta` by those of the source file. Otherwise, these properties would name the
@@ -20,9 +19,6 @@ const places = {
     });
   },
 };
-
-/** Leaves out the logger of the Neovim client, because it redirects the console and formats every message. */
-const ofNeovim = leftOut.filter(({ library }) => library.startsWith("/neovim/"));
 
 /**
  * Bundles test files.
@@ -55,7 +51,7 @@ export async function bundleTests(root, files) {
       banner: {
         js: `import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);`,
       },
-      plugins: [places, leaveOut(ofNeovim).plugin],
+      plugins: [places],
       logLevel: "warning",
     });
   } catch (error) {

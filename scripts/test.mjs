@@ -36,8 +36,8 @@ for (const file of wanted.filter((each) => !isPossible(each)))
  */
 const VERSION_DEPENDENT =
   /^test\/nvim\/(review|page|terminal|reload|unsafe|narrow|tools|context-selection|context-pin|notify|agent|session-files|send|kept-texts|install|lived-in|next-neovim)\b/;
-/** Tests of what depends on the release of Node: starting, connecting, reviews, hooks, stopping, and the code cache. */
-const ON_EVERY_NODE = ["nvim/node", "http/sessions", "http/hook", "unit/cache", "unit/v8-flags"].map(
+/** Tests of what depends on the release of Node: starting, connecting, reviews, hooks, and stopping. */
+const ON_EVERY_NODE = ["nvim/node", "http/sessions", "http/hook", "unit/entry"].map(
   (name) => `test/${name}.test.ts`,
 );
 

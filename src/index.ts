@@ -1,5 +1,5 @@
 /** Defines the two entries of the bundle: the remote plugin and the private host. */
-import "./interpret-schemas.ts";
+import "./base/interpret-schemas.ts";
 import type { NvimPlugin } from "neovim";
 import * as z from "zod";
 import packageJson from "../package.json" with { type: "json" };
@@ -7,7 +7,6 @@ import { type Companion, createCompanion } from "./host.ts";
 import { type Editor, EVENT_FUNCTION, EVENT_METHOD } from "./neovim/bridge.ts";
 import { exitNow, exitOnFailure, exitWithEditor } from "./neovim/clean-up-when-neovim-ends.ts";
 import { connect } from "./neovim/client.ts";
-import { saveMemory } from "./system/v8-flags.ts";
 
 /** Serves one Neovim. Each start creates a new companion. */
 function createHost(nvim: Editor, stopped: () => void) {
@@ -27,21 +26,12 @@ function createHost(nvim: Editor, stopped: () => void) {
   };
 }
 
-/**
- * Runs the private host, connected over standard input and output.
- * @param keepCompiled stores V8's code cache; called before V8 is told to save memory
- */
-export function runPrivateHost(keepCompiled = () => {}): void {
+/** Runs the private host, connected over standard input and output. */
+export function runPrivateHost(): void {
   const nvim = connect();
   const host = createHost(nvim, exitNow);
   nvim.on("notification", (method: string, [name, payload]: unknown[]) => {
     if (method === EVENT_METHOD) host.dispatch(name, payload);
-  });
-  // Stores the code cache and saves memory at the first event, which arrives with the first client. By then, Node has
-  // loaded its own modules, as `saveMemory` requires.
-  nvim.once("notification", () => {
-    keepCompiled();
-    saveMemory();
   });
   exitOnFailure(host.log);
   void host.start();

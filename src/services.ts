@@ -20,7 +20,6 @@ import { type Profile, profileOfClient } from "./profiles/profiles.ts";
 import { createPrompts } from "./prompt/prompts.ts";
 import { registerTools } from "./review/diff-tools.ts";
 import { createReviews } from "./review/open-to-outcome.ts";
-import { createIdleMemory } from "./system/idle-memory.ts";
 import { platform } from "./system/platform.ts";
 import { createTemporaryFiles } from "./system/temporary-files.ts";
 import { createUserFiles } from "./system/user-files.ts";
@@ -125,8 +124,6 @@ export function createServices(options: ServicesOptions): Services {
     stopped: (agent) => void changes.listener({ kind: "turn_ended", agent, at: Date.now() }),
   });
   const { terminals, agents, activity, hooksOff } = clientStatus;
-  const idleMemory = createIdleMemory();
-  const used = () => idleMemory.changed(clients.connected().length > 0);
   const temporaryFiles = createTemporaryFiles(join(boot.stateDirectory, "drafts"));
   const userFiles = createUserFiles(temporaryFiles);
   const changes = createChanges({
@@ -192,7 +189,6 @@ export function createServices(options: ServicesOptions): Services {
     .on("connected", terminals.find)
     .on("connected", agents.connected)
     .on("connected", hooksOff.refresh)
-    .on("connected", used)
     .on("disconnected", contextPublisher.disconnected)
     .on("disconnected", clientStatus.report)
     .on("ended", reviews.abandon)
@@ -203,8 +199,7 @@ export function createServices(options: ServicesOptions): Services {
       if (!clients.connected().some(({ info }) => info.credential === cli)) void changes.left(cli);
     })
     .on("ended", hooksOff.refresh)
-    .on("ended", clientStatus.report)
-    .on("ended", used);
+    .on("ended", clientStatus.report);
 
   let { gate, paused } = boot;
   const { propose } = reviews;
@@ -287,7 +282,6 @@ export function createServices(options: ServicesOptions): Services {
       hooksOff.close();
       prompts.close();
       reviews.close(false);
-      idleMemory.close();
       return changes.close();
     },
   };

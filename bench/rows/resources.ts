@@ -13,7 +13,7 @@ const RUNS = 10;
 const DIFFS = 1000;
 /** Pause before memory is measured (ms). */
 const SETTLE_MS = 1_000;
-/** Pause until the host has freed the memory that only its start needs (src/system/idle-memory.ts). */
+/** Pause until the host has settled. */
 const REST_MS = 5_000;
 /**
  * Times for measuring an idle host (ms): `settle` is the pause before the measurement, and `measure` is its duration.

@@ -35,14 +35,9 @@ export function sizeRows(): Row[] {
   const dist = join(root, "dist");
   const files = execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "utf8" }).split("\0");
   const sources = files.filter(Boolean).reduce((total, file) => total + size(join(root, file)), 0);
-  const built = readdirSync(dist);
-  const cache = built
-    .filter((name) => name.endsWith(".cache"))
-    .reduce((total, name) => total + size(join(dist, name)), 0);
   const kilobytes = (name: string, bytes: number) => row(name, "KB", [bytes / 1000]);
   return [
     kilobytes("size of the bundle", size(join(dist, "gemini-bridge.cjs"))),
-    kilobytes("size of its code cache", cache),
     kilobytes("size of an installation: sources, bundle and cache", sources + size(dist)),
     kilobytes("size of the packages that the build needs", packages()),
   ];

@@ -1,10 +1,6 @@
 /** Measures the time from the start of the bridge until a CLI can find it. */
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import * as z from "zod";
 import { root } from "../../test/support/nvim.ts";
-import type { Scope } from "../../test/support/scope.ts";
 import { START_FLOOR } from "../floor/floor.ts";
 import { takeTurns } from "../stats.ts";
 import { ours, plain, type Subject, startSubject, within } from "../subject.ts";
@@ -34,45 +30,6 @@ return { took = (vim.uv.hrtime() - start) / 1e6, blocked = blocked }
 `;
 
 const Took = z.object({ took: z.number(), blocked: z.number().default(0) });
-
-/** The files that a start needs from a release, without V8's code cache. */
-const PARTS = ["lua", "plugin", "rplugin", "package.json", "dist/gemini-bridge.cjs"];
-
-/**
- * Copies the plugin without V8's code cache.
- * @returns Lua that adds the copy to 'runtimepath' in place of the plugin
- */
-function copyWithoutCache(scope: Scope): string {
-  const directory = mkdtempSync(join(tmpdir(), "gb-uncached-"));
-  scope.teardown(() => rmSync(directory, { recursive: true, force: true }));
-  for (const part of PARTS) cpSync(join(root, part), join(directory, part), { recursive: true });
-  writeFileSync(
-    join(directory, "rplugin/node/gemini-bridge/keep.js"),
-    "exports.keepAfterStart = () => () => {};\n",
-  );
-  return `local path = vim.opt.runtimepath
-path:remove(${JSON.stringify(root)})
-path:prepend(${JSON.stringify(directory)})
-`;
-}
-
-/** Measures a start without the code cache. */
-async function cacheRow(): Promise<Row> {
-  return within(async (scope) => {
-    const init = copyWithoutCache(scope) + ours.init;
-    const figure = (subject: Subject) => () =>
-      within(async (each) =>
-        Took.parse(await (await startSubject(each, subject)).lua(START, subject.start, "")),
-      );
-    const [without, with_] = await takeTurns(RUNS, [figure({ ...ours, init }), figure(ours)]);
-    return row(
-      ":GeminiStart without the code cache",
-      "ms",
-      without.map(({ took }) => took),
-      { floor: with_.map(({ took }) => took) },
-    );
-  });
-}
 
 /** Returns this plugin with other options. */
 const setUp = (options: string): Subject => ({
@@ -189,6 +146,6 @@ export async function startRows(subject: Subject, floor: string): Promise<Row[]>
       figures.map(({ blocked }) => blocked),
       { goal: { most: 5 } },
     ),
-    ...(subject === ours ? [await answerRow(), await cacheRow(), await announceRow(), await idleRow()] : []),
+    ...(subject === ours ? [await answerRow(), await announceRow(), await idleRow()] : []),
   ];
 }

@@ -14,9 +14,11 @@ class Client extends NeovimClient {
 
 /** Connects over standard input and output. */
 export function connect(): NeovimClient {
+  const { error, warn } = console;
+  const client = new Client(); // its logger replaces the functions of `console`
+  client.logger.level = "error"; // otherwise, the client formats each message for the log
   // Sends console output to standard error, because standard output is the RPC channel. Lua keeps the last lines.
-  console.log = console.info = console.debug = console.error;
-  const client = new Client();
+  Object.assign(console, { error, warn, log: error, info: error, debug: error });
   client.attach({ reader: process.stdin.pipe(new Messages()), writer: process.stdout });
   return client;
 }

@@ -2,7 +2,7 @@
  * Finds out why a CLI does not connect, and what the user can do: `node dist/doctor.cjs [pid]`. Runs in a shell and for
  * `:GeminiDoctor`.
  */
-import "../interpret-schemas.ts";
+import "../base/interpret-schemas.ts";
 import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import * as z from "zod";

@@ -55,7 +55,8 @@ end
 local function spawn_private(on_exit)
   local stderr = {}
   local node = config.get().node
-  local ok, job = pcall(vim.fn.jobstart, { node, entry }, {
+  -- Limits the memory for new objects. Otherwise the host would need 120 MB instead of 95 MB after 500 reviews.
+  local ok, job = pcall(vim.fn.jobstart, { node, "--max-semi-space-size=4", entry }, {
     rpc = true,
     -- Does not use Neovim's current directory: it may have been deleted, and Node could then not start.
     cwd = bundle.root,

@@ -1,5 +1,5 @@
 /** Finds the Neovim that a CLI in this process tree and directory would choose. */
-import "../../interpret-schemas.ts";
+import "../../base/interpret-schemas.ts";
 import { announcedEditors, chooseEditor, contains, idePidOf } from "../../profiles/announced-editors.ts";
 import { type Profile, profilesOf } from "../../profiles/profiles.ts";
 import { platform } from "../../system/platform.ts";
