@@ -96,7 +96,7 @@ t.test(
     await nvim.waitFor(async () => (await lines()) === "1 two 3 four", "the buffer to follow");
     await nvim.input("2GA, mine<Esc>:write<CR>");
     await agent.run("rm a.txt");
-    await lists(t, "a.txt deleted +0 -4 1");
+    await lists(t, "a.txt deleted +0 -3 1");
     await nvim.command("GeminiUndo!");
     await nvim.says(/1 hunk in a\.txt was not undone, because you have edited it since/);
     t.equal(read("a.txt"), "1\ntwo, mine\n3\n");

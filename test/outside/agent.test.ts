@@ -170,7 +170,6 @@ t.test("hooks report the turns of the real CLI in YOLO mode", async (t) => {
     await nvim.command("GeminiGate off");
     model.say(write(nvim, "four\n"), [{ text: "It is four." }]);
     await cli.type("Write four.");
-    await isDoing(nvim, "working");
     await cli.waitForScreen(/It is four\./);
     t.equal(onDisk(), "four\n");
     t.same(await told(nvim, 2), ["TurnStarted: Write four.", "TurnEnded"]);

@@ -93,29 +93,6 @@ t.test("many edits of a turn in YOLO mode are listed and undone", async (t) => {
   t.match(await nvim.lua(`return ${view}`), /Told agent +gemini, .*: The user undid your changes in/);
 });
 
-t.test("in auto-edit mode, only edits without a review are listed as changes", async (t) => {
-  const { nvim, model, cli, write, changes } = await start(t, "--approval-mode auto_edit");
-  const read = (name: string) => readFileSync(nvim.path(name), "utf8");
-  await nvim.command("GeminiGate on cli=gemini");
-  model.say(write("crlf.txt", "one\ntwo\n"), [{ text: "It is two." }]);
-  await cli.type("Write two.");
-  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review", 20_000);
-  await nvim.command("GeminiAccept");
-  await cli.waitForScreen(/It is two\./, 20_000);
-  t.equal(read("crlf.txt"), "one\r\ntwo\r\n");
-  t.same(await changes(), []);
-
-  await nvim.command("GeminiGate off");
-  model.say(write("crlf.txt", "one\n2\n"), write("crlf.txt", "one\n2\n3\n"), [{ text: "It is three." }]);
-  await cli.type("Write three.");
-  await cli.waitForScreen(/It is three\./, 20_000);
-  t.equal(read("crlf.txt"), "one\r\n2\r\n3\r\n");
-  await nvim.waitFor(async () => (await changes()).length === 1, "the one that was not asked about");
-  await nvim.command(`GeminiUndo ${nvim.path("crlf.txt")}`);
-  await nvim.waitFor(async () => (await changes()).length === 0, "it to be undone");
-  t.equal(read("crlf.txt"), "one\r\ntwo\r\n", "and no more than that");
-});
-
 t.test('"Allow for this session" turns reviews into listed changes', async (t) => {
   const { nvim, model, cli, write, changes } = await start(t, "");
   const read = (name: string) => readFileSync(nvim.path(name), "utf8");
