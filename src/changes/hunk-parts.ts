@@ -20,49 +20,41 @@ interface SplitText {
  * first current line, and so on. The last part gets all remaining old lines.
  * @param isMeant returns whether a hunk may be chosen at all
  */
-export function splitHunks(
-  text: TrackedText,
-  chosen: readonly Lines[],
-  isMeant: (hunk: Hunk) => boolean,
-): SplitText {
+export function splitHunks(text: TrackedText, range: Lines, isMeant: (hunk: Hunk) => boolean): SplitText {
   let { lastId } = text;
-  const ids = new Set<number>();
+  const chosen = new Set<number>();
   let isRefused = false;
-  const isIn = (line: number) => chosen.some(({ from, to }) => from <= line && line < to);
   const hunks = text.hunks.flatMap((hunk) => {
-    if (!isMeant(hunk)) return hunk;
-    const parts = partsOf(hunk, isIn);
-    const isWhole = parts.length === 1;
-    if (!isWhole && hunk.edited) {
+    // A hunk that only removes lines is chosen together with the line above, or with the first line of the file.
+    const first = hunk.count === 0 ? Math.max(hunk.line - 1, 0) : hunk.line;
+    const count = Math.max(hunk.count, 1);
+    const inHunk = (line: number) => Math.min(Math.max(line - first, 0), count);
+    const [from, to] = [inHunk(range.from), inHunk(range.to)];
+    if (!isMeant(hunk) || from === to) return hunk;
+    if (to - from === count) {
+      chosen.add(hunk.id);
+      return hunk;
+    }
+    if (hunk.edited) {
       // The agent has overwritten an edit of the user in this hunk. Such a hunk cannot be split, because nothing tells
       // which of the user's lines belong to which part.
       isRefused = true;
       return hunk;
     }
-    return parts.map(({ isChosen, ...lines }) => {
-      const part = isWhole ? hunk : { ...partOf(hunk, lines), id: ++lastId };
-      if (isChosen) ids.add(part.id);
-      return part;
-    });
+    const parts: Lines[] = [
+      { from: 0, to: from },
+      { from, to },
+      { from: to, to: count },
+    ];
+    return parts
+      .filter((part) => part.from < part.to)
+      .map((part) => {
+        const id = ++lastId;
+        if (part.from === from) chosen.add(id);
+        return { ...partOf(hunk, part), id };
+      });
   });
-  return { text: { ...text, hunks, lastId }, chosen: ids, isRefused };
-}
-
-/**
- * Divides a hunk into chosen parts and other parts. Line numbers are relative to the hunk (0-based). A hunk that only
- * removes lines is chosen together with the line above. At the top of the file, such a hunk is chosen with the first
- * line.
- */
-function partsOf({ line, count }: Hunk, isIn: (line: number) => boolean): (Lines & { isChosen: boolean })[] {
-  if (count === 0) return [{ from: 0, to: 0, isChosen: isIn(Math.max(line - 1, 0)) }];
-  const parts: { from: number; to: number; isChosen: boolean }[] = [];
-  for (let at = 0; at < count; at += 1) {
-    const isChosen = isIn(line + at);
-    const last = parts.at(-1);
-    if (last?.isChosen === isChosen) last.to = at + 1;
-    else parts.push({ from: at, to: at + 1, isChosen });
-  }
-  return parts;
+  return { text: { ...text, hunks, lastId }, chosen, isRefused };
 }
 
 function partOf(hunk: Hunk, { from, to }: Lines): Hunk {

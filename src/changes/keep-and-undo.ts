@@ -163,7 +163,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     await prepare(path);
     const before = files.get(path);
     if (!before || !isChanged(before)) return undefined;
-    if (one.ranges && before.version !== version)
+    if (one.range && before.version !== version)
       throw new Refusal(`${basename(path)} has changed since you chose the lines: choose them again`);
     const choice = choose(before, one, turn);
     if (!choice) return undefined;
@@ -288,17 +288,17 @@ function changedSince(path: string): Refusal {
  * @returns undefined if none of the hunks is chosen
  * @throws {Refusal} if the chosen hunks no longer exist, or if a part of a hunk cannot be split
  */
-function choose(change: FileChange, { hunks, ranges }: Chosen, turn: number | undefined): Choice | undefined {
+function choose(change: FileChange, { hunks, range }: Chosen, turn: number | undefined): Choice | undefined {
   const { text, opaque, before } = change;
   if (opaque || before === "unknown" || text.hunks.length === 0) {
     const isMeant = turn === undefined || newestAuthor(change).turn === turn;
     return isMeant ? { change, ids: undefined } : undefined;
   }
-  if (turn === undefined && !hunks && !ranges) return { change, ids: undefined };
+  if (turn === undefined && !hunks && !range) return { change, ids: undefined };
   const wanted = hunks && new Set(hunks);
   const isMeant = (hunk: { id: number; turn: number }) =>
     (turn === undefined || hunk.turn === turn) && (wanted?.has(hunk.id) ?? true);
-  if (ranges && change.exists) return inRanges(change, ranges, isMeant);
+  if (range && change.exists) return inRange(change, range, isMeant);
   const ids = new Set(text.hunks.filter(isMeant).map(({ id }) => id));
   if (ids.size > 0) return { change, ids };
   if (wanted?.size)
@@ -306,12 +306,12 @@ function choose(change: FileChange, { hunks, ranges }: Chosen, turn: number | un
   return undefined;
 }
 
-function inRanges(
+function inRange(
   change: FileChange,
-  ranges: readonly Range[],
+  range: Range,
   isMeant: (hunk: { id: number; turn: number }) => boolean,
 ): Choice | undefined {
-  const lines = ranges.map(({ from, to }) => ({ from: from - 1, to }));
+  const lines = { from: range.from - 1, to: range.to };
   const { text, chosen, isRefused } = splitHunks(change.text, lines, isMeant);
   if (isRefused)
     throw new Refusal(

@@ -18,15 +18,6 @@ export interface Edit {
 const MAX_EDITS = 200;
 const MAX_COST = 2_000_000;
 
-/**
- * Maximum number of lines for the patience diff, counted over both texts. A diff of more lines would block the host
- * process too long.
- */
-const MAX_LINES = 100_000;
-
-/** Maximum recursion depth of the patience diff. Ordinary texts need less. */
-const MAX_DEPTH = 100;
-
 /** Splits a text into lines, including their line breaks. An empty text has no lines. */
 export function splitLines(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
@@ -51,15 +42,15 @@ interface Part {
 }
 
 /**
- * Compares two texts line by line. For texts with many differences, uses a patience diff: matches the lines that occur
- * exactly once in each text, and compares the parts between these lines in the same way.
+ * Compares two texts line by line. For texts with many differences, pairs the lines that occur exactly once in each
+ * text, and compares the parts between these lines. A part that still differs too much is a single edit.
  * @returns edits from top to bottom, with line numbers of `before`. Two edits are separated by at least one unchanged
  * line
  */
 export function diffLines(before: readonly string[], after: readonly string[]): Edit[] {
   const whole = trimmed(before, after, { a: [0, before.length], b: [0, after.length] });
   const joined: Part[] = [];
-  for (const part of differing(before, after, whole)) {
+  for (const part of fewest(before, after, whole) ?? betweenUniques(before, after, whole)) {
     const last = joined.at(-1);
     if (last?.a[1] !== part.a[0]) joined.push(part);
     else joined[joined.length - 1] = { a: [last.a[0], part.a[1]], b: [last.b[0], part.b[1]] };
@@ -67,41 +58,20 @@ export function diffLines(before: readonly string[], after: readonly string[]): 
   return joined.map(({ a, b }) => ({ at: a[0], removed: a[1] - a[0], inserted: after.slice(...b) }));
 }
 
-function differing(before: readonly string[], after: readonly string[], { a, b }: Part): Part[] {
-  if (a[0] === a[1] && b[0] === b[1]) return [];
-  const numbers = new Map<string, number>();
-  const numberOf = (line: string) => {
-    const known = numbers.get(line) ?? numbers.size;
-    numbers.set(line, known);
-    return known;
-  };
-  const [ours, theirs] = [before.slice(...a).map(numberOf), after.slice(...b).map(numberOf)];
-  const whole: Part = { a: [0, ours.length], b: [0, theirs.length] };
-  const isLong = ours.length + theirs.length > MAX_LINES;
-  const parts = lineByLine(ours, theirs, whole) ?? (isLong ? [whole] : differences(ours, theirs, whole, 0));
-  const moved = ([from, to]: Part["a"], by: number) => [from + by, to + by] as const;
-  return parts.map((part) => ({ a: moved(part.a, a[0]), b: moved(part.b, b[0]) }));
-}
+type Lines = readonly string[];
 
-type Lines = readonly number[];
-
-function differences(a: Lines, b: Lines, whole: Part, depth: number): Part[] {
-  const part = trimmed(a, b, whole);
-  if (part.a[0] === part.a[1] && part.b[0] === part.b[1]) return [];
-  if (part.a[0] === part.a[1] || part.b[0] === part.b[1] || depth > MAX_DEPTH) return [part];
-  const anchors = uniqueInBoth(a, b, part);
-  if (anchors.length === 0) return lineByLine(a, b, part) ?? [part];
-  const found: Part[] = [];
+function betweenUniques(a: Lines, b: Lines, part: Part): Part[] {
   let [fromA, fromB] = [part.a[0], part.b[0]];
-  for (const [atA, atB] of [...anchors, [part.a[1], part.b[1]] as const]) {
-    for (const one of differences(a, b, { a: [fromA, atA], b: [fromB, atB] }, depth + 1)) found.push(one);
+  const end: Pair = [part.a[1], part.b[1]];
+  return [...uniqueInBoth(a, b, part), end].flatMap(([atA, atB]) => {
+    const gap = trimmed(a, b, { a: [fromA, atA], b: [fromB, atB] });
     [fromA, fromB] = [atA + 1, atB + 1];
-  }
-  return found;
+    return fewest(a, b, gap) ?? [gap];
+  });
 }
 
 /** Leaves out equal lines at the beginning and the end of a part. */
-function trimmed<T>(a: readonly T[], b: readonly T[], part: Part): Part {
+function trimmed(a: Lines, b: Lines, part: Part): Part {
   let [[fromA, toA], [fromB, toB]] = [part.a, part.b];
   for (; fromA < toA && fromB < toB && a[fromA] === b[fromB]; fromA += 1) fromB += 1;
   for (; fromA < toA && fromB < toB && a[toA - 1] === b[toB - 1]; toA -= 1) toB -= 1;
@@ -125,10 +95,10 @@ function uniqueInBoth(a: Lines, b: Lines, part: Part): Pair[] {
 }
 
 /** Returns the index of each line. The index is undefined for a line that occurs several times. */
-function uniques(lines: Lines, [from, to]: Part["a"]): Map<number, number | undefined> {
-  const places = new Map<number, number | undefined>();
+function uniques(lines: Lines, [from, to]: Part["a"]): Map<string, number | undefined> {
+  const places = new Map<string, number | undefined>();
   for (let at = from; at < to; at += 1) {
-    const line = lines[at] ?? 0;
+    const line = lines[at] ?? "";
     places.set(line, places.has(line) ? undefined : at);
   }
   return places;
@@ -160,8 +130,9 @@ function longestRise(pairs: readonly Pair[]): Pair[] {
 }
 
 /** Finds the fewest differences. @returns undefined if there are too many differences */
-function lineByLine(a: Lines, b: Lines, part: Part): Part[] | undefined {
+function fewest(a: Lines, b: Lines, part: Part): Part[] | undefined {
   const [ours, theirs] = [a.slice(...part.a), b.slice(...part.b)];
+  if (ours.length + theirs.length === 0) return [];
   const known = new Set(ours);
   if (!theirs.some((line) => known.has(line))) return [part];
   const maxEditLength = Math.min(MAX_EDITS, Math.ceil(MAX_COST / (ours.length + theirs.length)));

@@ -8,17 +8,14 @@ export type { ShownChange, ShownEntry, ShownHunk } from "./calls.ts";
 const Range = z.object({ from: z.number().int().positive(), to: z.number().int().positive() });
 export type Range = z.infer<typeof Range>;
 
-/** The files and hunks that the user has chosen. Without `hunks` and `ranges`, the whole file is chosen. */
+/** The files and hunks that the user has chosen. Without `hunks` and `range`, the whole file is chosen. */
 export const ChosenChanges = z.object({
   files: list(
     z.object({
       path: z.string(),
       hunks: z.array(z.number().int()).optional(),
-      /**
-       * Restricts the choice to these lines. Hunks are split at the edges of a range; lines outside the hunks are
-       * ignored.
-       */
-      ranges: z.array(Range).optional(),
+      /** Restricts the choice to these lines. Hunks are split at the edges; lines outside the hunks are ignored. */
+      range: Range.optional(),
     }),
   ),
   /** Restricts the choice to hunks of the turn that started at this time (Unix milliseconds). */

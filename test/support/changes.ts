@@ -194,7 +194,7 @@ export class ChangesHost {
 
   /** Keeps or undoes the changes in a range of lines, 1-based and inclusive. */
   async decideLines(verb: "keep" | "undo", name: string, from: number, to: number): Promise<void> {
-    const files = [{ path: this.path(name), ranges: [{ from, to }] }];
+    const files = [{ path: this.path(name), range: { from, to } }];
     await this.changes.handlers[`changes_${verb}`]({ files, unsaved: [] });
     await this.settle();
   }

@@ -57,7 +57,7 @@ export async function startPage(t: Test, options: NvimOptions) {
   const changes = async () => Changes.parse(await nvim.lua("return require('gemini-bridge').changes()"));
   const nameOf = (path: string) => relative(nvim.dirs.workspace, path);
   const windows = async () =>
-    Lines.parse(await nvim.lua(WINDOWS)).map((line) => line.replace(/ \d\d:\d\d:\d\d \(\d+\)/, " HH:MM:SS"));
+    Lines.parse(await nvim.lua(WINDOWS)).map((line) => line.replace(/ \d\d:\d\d:\d\d \(\w+\)/, " HH:MM:SS"));
   /** Returns the lines of the tree, without the blanks between columns. */
   const tree = async () =>
     Lines.parse(

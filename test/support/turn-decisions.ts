@@ -151,7 +151,7 @@ export class Decisions {
       return hunk.turn === chosen.turn ? { from: 0, to: hunk.count } : undefined;
     };
     const pairs = files.map((file) => decided(verb, file, hunksOf(file), partOf));
-    const paths = files.map(({ name }) => ({ path: host.path(name), ...(!isTurn && { ranges: [range] }) }));
+    const paths = files.map(({ name }) => ({ path: host.path(name), ...(!isTurn && { range }) }));
     const remember = this.begin(verb, files, true);
     const turn = isTurn ? chosen.turn : undefined;
     await host.changes.handlers[`changes_${verb}`]({ files: paths, unsaved: [], turn });

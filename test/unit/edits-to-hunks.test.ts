@@ -9,36 +9,12 @@ import {
   trackText,
   undo,
 } from "../../src/changes/edits-to-hunks.ts";
-import { diffLines, splitLines } from "../../src/changes/line-diff.ts";
+import { splitLines } from "../../src/changes/line-diff.ts";
 import { fuzz } from "../support/fuzz.ts";
 
 const all = (text: TrackedText) => new Set(text.hunks.map(({ id }) => id));
 const editedByAgent = (text: TrackedText, lines: readonly string[]) => editedInTurn(text, lines, 1);
 const track = (...lines: string[]) => trackText(lines);
-
-t.test("splitting any bytes into lines loses nothing, and edits convert one text to the other", async (t) => {
-  const bytes = fc.string({ unit: fc.constantFrom("a", "b", "\n", "\r\n", "\xff", "\0") });
-  fc.assert(
-    fc.property(bytes, bytes, (before, after) => {
-      const [from, to] = [splitLines(before), splitLines(after)];
-      t.equal(from.join(""), before);
-      t.ok(from.every((line) => /^[^\n]*\n$|^[^\n]+$/.test(line)));
-      const now = [...from];
-      for (const { at, removed, inserted } of diffLines(from, to).reverse())
-        now.splice(at, removed, ...inserted);
-      t.equal(now.join(""), after);
-    }),
-    fuzz(t, "lines", 300),
-  );
-});
-
-t.test("a text that differs everywhere is one edit, and does not block the host", async (t) => {
-  const before = Array.from({ length: 40_000 }, (_, i) => `${i}\n`);
-  const after = before.map((line) => `new ${line}`);
-  const start = performance.now();
-  t.strictSame(diffLines(before, after), [{ at: 0, removed: 40_000, inserted: after }]);
-  t.ok(performance.now() - start < 5_000);
-});
 
 t.test("edits of the user beside a hunk stay, and edits inside a hunk are a conflict", async (t) => {
   const text = editedByAgent(track("1", "2", "3", "4", "5"), ["1", "2", "A", "4", "5"]);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
-import { diffLines } from "../../src/changes/line-diff.ts";
+import { diffLines, splitLines } from "../../src/changes/line-diff.ts";
 import { fuzz } from "../support/fuzz.ts";
 
 function apply(before: readonly string[], after: readonly string[]): string[] {
@@ -13,14 +13,20 @@ function apply(before: readonly string[], after: readonly string[]): string[] {
   return [...parts, before.slice(at)].flat();
 }
 
-t.test("the edits convert one text to the other, with a line between two edits", async (t) => {
-  const text = fc.array(fc.constantFrom("a", "b", "c", "d"), { maxLength: 12 });
+t.test("any bytes split into lines lose nothing, and edits convert one text to the other", async (t) => {
+  const bytes = fc.string({
+    unit: fc.constantFrom("a", "b\n", "\n", "\r\n", "\xff\n", "\0\n"),
+    maxLength: 16,
+  });
   fc.assert(
-    fc.property(text, text, (before, after) => {
-      t.strictSame(apply(before, after), after);
-      const edits = diffLines(before, after);
+    fc.property(bytes, bytes, (before, after) => {
+      const [from, to] = [splitLines(before), splitLines(after)];
+      t.equal(from.join(""), before);
+      t.ok(from.every((line) => /^[^\n]*\n$|^[^\n]+$/.test(line)));
+      t.strictSame(apply(from, to), to);
+      const edits = diffLines(from, to);
       for (const [i, { at, removed }] of edits.entries())
-        if (edits[i + 1]) t.ok((edits[i + 1]?.at ?? 0) > at + removed);
+        if (edits[i + 1]) t.ok((edits[i + 1]?.at ?? 0) > at + removed, "a line between two edits");
     }),
     fuzz(t, "texts", 500),
   );
@@ -39,6 +45,10 @@ t.test("the cost of many differences is proportional to their number", async (t)
   const reindented = source.map((line) => (line === "" ? line : `  ${line}`));
   for (let file = 0; file < 40; file += 1) t.strictSame(apply(source, reindented), reindented);
   t.ok(performance.now() - started < 10_000, "40 reindented files, which took 25 s");
+
+  const all = lines(40_000, (i) => `${i}`);
+  const others = all.map((line) => `new ${line}`);
+  t.strictSame(diffLines(all, others), [{ at: 0, removed: 40_000, inserted: others }]);
 
   const same = lines(20_000, (i) => `${i % 50}`);
   const other = same.map((line, i) => (i % 3 === 0 ? "x" : line));

@@ -19,7 +19,7 @@ local MAX_UNASKED_FILES = 10
 ---@field force? boolean Undoes any number of files without a question.
 ---@field lines? [integer, integer] Chooses hunks in these lines of the current buffer, 1-based. Default: cursor line.
 
----@alias gemini_bridge.ChosenFile { path: string, hunks?: integer[], ranges?: { from: integer, to: integer }[] }
+---@alias gemini_bridge.ChosenFile { path: string, hunks?: integer[], range?: { from: integer, to: integer } }
 
 --- Files or hunks that the user has chosen.
 ---@class gemini_bridge.Chosen

@@ -14,6 +14,9 @@ local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
+--- Delay between a change and the update of the quickfix list. A decision may change thousands of files.
+local REFILL_DELAY_MS = 50
+
 --- Id of the newest quickfix list of changes.
 local list_id ---@type integer?
 
@@ -135,12 +138,19 @@ function M.open(name)
   end
 end
 
---- Opens a quickfix list of all undecided hunks. Adds the reasons why changes may be missing.
-function M.open_quickfix()
+--- Returns the quickfix entries of all undecided hunks, and the reasons why changes may be missing.
+---@return vim.quickfix.entry[]
+local function all_entries()
   local items = vim.iter(by_turn()):map(entries_of):flatten():totable()
   for _, sentence in ipairs(changes.incomplete()) do
     items[#items + 1] = { text = sentence, valid = 0 }
   end
+  return items
+end
+
+--- Opens a quickfix list of all undecided hunks.
+function M.open_quickfix()
+  local items = all_entries()
   if #items == 0 then
     return notify(nothing_listed())
   end
@@ -149,46 +159,27 @@ function M.open_quickfix()
   vim.cmd("botright copen")
 end
 
---- Changes that the quickfix list does not show yet, by path of the file. False means that the user has decided all
---- hunks of the file.
-local touched = {} ---@type table<string, gemini_bridge.Change|false>
-
---- Replaces the quickfix entries of changed files. Keeps the current entry. If the user has decided the hunk of this
---- entry, the next entry becomes current.
-local function update_quickfix()
-  local news = touched
-  touched = {}
+--- Fills the quickfix list again after changes. Keeps the current entry. If the user has decided on its hunk, the next
+--- entry becomes current.
+local refill_quickfix = scheduler.coalesce(function()
   local list = vim.fn.getqflist({ id = list_id, items = 0, idx = 0 })
-  local items, replaced, earlier, idx = {}, {}, {}, 1
-  for position, item in ipairs(list.items or {}) do
-    local key = item.user_data
-    local name = type(key) == "string" and key:match("^%d+ (.*)$") or ""
-    if news[name] == nil then
-      items[#items + 1] = item
-    elseif not replaced[name] then
-      replaced[name] = true
-      vim.list_extend(items, news[name] and entries_of(news[name]) or {})
-    end
-    if name ~= "" and position < list.idx then
-      earlier[key] = true
-    end
+  if list.id == 0 then
+    return -- Neovim keeps only the last ten lists
   end
-  if next(replaced) == nil then
-    return
+  local earlier, items, idx = {}, all_entries(), 1
+  for position = 1, list.idx - 1 do
+    earlier[tostring(list.items[position].user_data)] = true
   end
   for position, item in ipairs(items) do
-    idx = earlier[item.user_data] and math.min(position + 1, #items) or idx
+    idx = earlier[tostring(item.user_data)] and math.min(position + 1, #items) or idx
   end
   vim.fn.setqflist({}, "r", { id = list.id, items = items, idx = idx })
-end
+end, REFILL_DELAY_MS)
 
-changes.listen(function(name, change)
-  if not name or not list_id then
-    return
-  elseif next(touched) == nil then
-    scheduler.next(update_quickfix)
+changes.listen(function(name)
+  if name and list_id then
+    refill_quickfix()
   end
-  touched[name] = change or false
 end)
 
 --- Goes to the next or previous hunk of the current buffer. Wraps around.

@@ -13,8 +13,8 @@ local M = {}
 ---@field first integer First line, 1-based.
 ---@field last integer Last line.
 
---- The function |vim.diff()|, which Neovim 0.12 calls `vim.text.diff()`.
-M.diff = vim.text and vim.text.diff or vim.diff
+-- The function |vim.diff()|, which Neovim 0.12 calls `vim.text.diff()`.
+local diff = vim.text and vim.text.diff or vim.diff
 
 ---@param lines string[]
 ---@return string
@@ -30,7 +30,7 @@ end
 ---@return integer[][]
 function M.differences(old, new, options)
   options = vim.tbl_extend("force", options or {}, { result_type = "indices" })
-  return M.diff(joined(old), joined(new), options) --[[@as integer[][] ]]
+  return diff(joined(old), joined(new), options) --[[@as integer[][] ]]
 end
 
 --- Returns the first and the last line of the newer text on which a hunk is shown, 1-based.

@@ -122,10 +122,11 @@ function M.follow_newline(review)
 end
 
 --- Marks a hunk as kept. Does not change the text.
----@param proposal integer
+---@param buffers gemini_bridge.ReviewBuffers
 ---@param hunk gemini_bridge.ReviewHunk
 ---@return fun(): boolean revert Removes the mark. Always returns true.
-function M.keep(proposal, hunk)
+function M.keep(buffers, hunk)
+  local proposal = buffers.proposal
   local mark = vim.api.nvim_buf_set_extmark(proposal, namespace, hunk.first - 1, 0, {
     virt_text = { { "kept", "Comment" } },
     virt_text_pos = "right_align",
@@ -174,15 +175,15 @@ local function undo_of(buf, first, before, lines)
 end
 
 --- Undoes a hunk: replaces its lines with the original lines. `u` restores the hunk.
----@param original integer
----@param proposal integer
+---@param buffers gemini_bridge.ReviewBuffers
 ---@param hunk gemini_bridge.ReviewHunk
 ---@return fun(): boolean revert Returns false and changes nothing if the user has edited the lines.
-function M.undo(original, proposal, hunk)
+function M.undo(buffers, hunk)
+  local proposal = buffers.proposal
   for _, mark in ipairs(marks(proposal, hunk)) do
     vim.api.nvim_buf_del_extmark(proposal, namespace, mark[1])
   end
-  local lines = vim.list_slice(M.lines(original), hunk.old, hunk.old + hunk.removed - 1)
+  local lines = vim.list_slice(M.lines(buffers.original), hunk.old, hunk.old + hunk.removed - 1)
   local first = hunk.count == 0 and hunk.line or hunk.line - 1
   local last = window.is_empty(proposal) and -1 or first + hunk.count
   local before = vim.api.nvim_buf_get_lines(proposal, first, last, true)

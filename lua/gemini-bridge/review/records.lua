@@ -43,6 +43,7 @@ local M = {}
 ---@field view? gemini_bridge.View Windows of the review.
 ---@field hunks gemini_bridge.Hunk[]
 ---@field newline? gemini_bridge.FinalNewline nil for a new text of the CLI.
+---@field reverts (fun(): boolean)[] Functions that each revert one keep or undo of a hunk. The latest comes last.
 ---@field counted? integer[] 'changedtick' of both buffers at the last count of hunks.
 ---@field group? integer Id of the autocommand group.
 ---@field stops fun()[] Functions that remove the listeners.
@@ -53,8 +54,6 @@ local M = {}
 ---@field endofline boolean Value of 'endofline' that the user has not changed.
 
 ---@class gemini_bridge.Baseline
----@field buf integer
----@field state table See |text.state()|.
 ---@field bytes string
 ---@field was_modified boolean
 

@@ -47,8 +47,7 @@ function M.watch(review)
 
   local function read()
     if vim.api.nvim_buf_is_loaded(buf) and vim.api.nvim_buf_get_changedtick(buf) == tick then
-      review.baseline =
-        { buf = buf, state = text.state(buf), bytes = text.read(buf), was_modified = was_modified }
+      review.baseline = { bytes = text.read(buf), was_modified = was_modified }
     end
   end
   if vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) <= MAX_BLOCKING_BYTES then

@@ -38,14 +38,6 @@ function M.ends_a_line(bytes)
   return bytes == "" or bytes == BOM or vim.endswith(bytes, "\n")
 end
 
---- Returns true if `:w` would end each line with a line feed and write no byte order mark.
----@param buf integer
----@return boolean
-function M.is_plain(buf)
-  local options = vim.bo[buf]
-  return options.fileformat == "unix" and options.endofline and not options.bomb
-end
-
 --- Returns the bytes that `:w` would write without 'fixendofline'.
 ---@param buf integer
 ---@return string

@@ -2,13 +2,13 @@
 local compare = require("gemini-bridge.changes.page.compare")
 local groups = require("gemini-bridge.changes.history.groups")
 local hunks = require("gemini-bridge.difference.hunks")
-local keymap = require("gemini-bridge.changes.page.keymap")
+local key_actions = require("gemini-bridge.editor.key_actions")
 local layout = require("gemini-bridge.changes.page.layout")
 local old_lines = require("gemini-bridge.difference.old_lines")
 local path = require("gemini-bridge.disk.path")
 local signs = require("gemini-bridge.changes.signs")
+local text_buffer = require("gemini-bridge.difference.text_buffer")
 local winbar_text = require("gemini-bridge.editor.winbar_text")
-local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
@@ -22,19 +22,13 @@ end
 ---@param texts gemini_bridge.calls.history_diff
 ---@return integer buf
 local function create_buffer(entry, texts)
-  local buf = window.create_buffer(false, true)
   local lines = is_deletion(texts) and texts.before or texts.after
   if texts.problem then
     lines = { (texts.problem:gsub("^%l", string.upper)) }
   end
-  vim.api.nvim_buf_set_lines(buf, 0, -1, true, lines)
-  -- The buffer number makes the name unique: several entries of a file may have the same second.
   local time = os.date("%H:%M:%S", entry.at)
-  window.set_name(buf, ("gemini-history://%s %s (%d)"):format(path.display(entry.path), time, buf))
-  local options = vim.bo[buf]
-  options.modeline, options.modifiable, options.bufhidden = false, false, "wipe"
-  options.syntax = not texts.problem and vim.filetype.match({ filename = entry.path }) or ""
-  return buf
+  local name = ("gemini-history://%s %s (%s)"):format(path.display(entry.path), time, entry.id:sub(1, 8))
+  return text_buffer(name, lines, not texts.problem and entry.path or nil)
 end
 
 --- Marks the changed lines of a history entry. Shows old lines only if no second window shows the earlier text.
@@ -81,7 +75,7 @@ function M.set_bar(win, entry, texts)
     { text = " · " .. groups.kind(entry), rank = 5 },
     { text = is_deletion(texts) and " (deleted)" or "", rank = 4 },
     { text = (" by %s at %s"):format(entry.cli, os.date("%H:%M:%S", entry.at)), rank = 2 },
-    keymap.hints(hints),
+    key_actions.hints(hints),
   })
 end
 

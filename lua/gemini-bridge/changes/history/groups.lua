@@ -21,12 +21,14 @@ local UNDONE = { "↺", "undone", "Comment" }
 
 --- Meaning of the icons. Shown below the list of keys.
 ---@type [string, string][]
-M.legend = {
-  { "●", "changed without a review" },
-  { "✓", "proposal: accepted, or edited and accepted" },
-  { "✗ ?", "proposal: rejected, or not decided" },
-  { "↺", "undone on this page" },
-}
+function M.legend()
+  return {
+    { "●", "changed without a review" },
+    { "✓", "proposal: accepted, or edited and accepted" },
+    { "✗ ?", "proposal: rejected, or not decided" },
+    { "↺", "undone on this page" },
+  }
+end
 
 --- Returns the word for a history entry, such as "accepted".
 ---@param entry gemini_bridge.HistoryEntry

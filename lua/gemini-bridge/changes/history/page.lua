@@ -8,6 +8,7 @@ local focus = require("gemini-bridge.editor.focus_and_mode")
 local groups = require("gemini-bridge.changes.history.groups")
 local hunks = require("gemini-bridge.difference.hunks")
 local keep_and_undo = require("gemini-bridge.changes.keep_and_undo")
+local key_actions = require("gemini-bridge.editor.key_actions")
 local keymap = require("gemini-bridge.changes.page.keymap")
 local layout = require("gemini-bridge.changes.page.layout")
 local notify = require("gemini-bridge.notify")
@@ -40,7 +41,7 @@ end
 ---@param shown gemini_bridge.HistoryPage
 local function draw(shown)
   tree_view.draw(shown, groups.of(shown.entries, shown.undone), groups.face)
-  winbar_text.show(shown.tree, { { text = "History" }, keymap.hints({ { "help", "keys" } }) })
+  winbar_text.show(shown.tree, { { text = "History" }, key_actions.hints({ { "help", "keys" } }) })
   if shown.current and shown.texts and layout.shows_own(shown) then
     entry_view.set_bar(shown.right, shown.current, shown.texts)
   end
@@ -207,7 +208,7 @@ local function undo(shown, lines)
   end)
 end
 
----@type gemini_bridge.PageAction[]
+---@type gemini_bridge.KeyAction[]
 local ACTIONS = {
   { "open", open_node, "Go to the text, open or close the folder", tree = "<CR>" },
   { "next", step, "Next hunk, in any entry", with = 1, tree = "<Tab>" },
@@ -234,7 +235,7 @@ local ACTIONS = {
   { "close", tree_view.close, "Close the page", key = "q" },
 }
 
-local keys = keymap.define("gemini-history", ACTIONS, groups.legend, get)
+local keys = key_actions.define("gemini-history", ACTIONS, groups.legend, get)
 
 ---@return gemini_bridge.HistoryPage
 local function create()

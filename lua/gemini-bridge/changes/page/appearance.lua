@@ -14,13 +14,15 @@ local STATES = {
 ---@type table<string, string>
 local STATUS_HIGHLIGHTS = { added = "GeminiChangesAdd", deleted = "GeminiChangesDelete" }
 
---- Meaning of the icons. Shown below the list of keys.
----@type [string, string][]
-M.legend = {
-  { "● ✓ ↺", "undecided, kept, undone" },
-  { "!", "edited by you since, or cannot be undone" },
-  { "?", "pending proposal" },
-}
+--- Returns the meaning of the icons. Shown below the list of keys.
+---@return [string, string][]
+function M.legend()
+  return {
+    { "● ✓ ↺", "undecided, kept, undone" },
+    { "!", "edited by you since, or cannot be undone" },
+    { "?", "pending proposal" },
+  }
+end
 
 --- Returns the counts of a node. "+3 -1 2/5" means: 3 added lines and 1 removed line are undecided, and 2 of 5 hunks
 --- are decided.

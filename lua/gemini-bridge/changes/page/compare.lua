@@ -4,6 +4,7 @@ local notify = require("gemini-bridge.notify")
 local old_lines = require("gemini-bridge.difference.old_lines")
 local path = require("gemini-bridge.disk.path")
 local side_by_side = require("gemini-bridge.difference.side_by_side")
+local text_buffer = require("gemini-bridge.difference.text_buffer")
 local winbar_text = require("gemini-bridge.editor.winbar_text")
 local window = require("gemini-bridge.editor.window")
 
@@ -52,19 +53,6 @@ function M.close(right)
   end
 end
 
----@param name string
----@param lines string[]
----@return integer buf
-local function create(name, lines)
-  local buf = window.create_buffer(false, true)
-  vim.api.nvim_buf_set_lines(buf, 0, -1, true, lines)
-  pcall(window.set_name, buf, ("gemini-changes://before/%s"):format(path.display(name)))
-  local options = vim.bo[buf]
-  options.modeline, options.modifiable, options.bufhidden = false, false, "wipe"
-  options.syntax = vim.filetype.match({ filename = name }) or ""
-  return buf
-end
-
 --- Opens the window of the earlier text.
 ---@param right integer Window of the newer text.
 ---@param name string Path of the file.
@@ -72,7 +60,8 @@ end
 function M.show(right, name, lines)
   M.close()
   local is_wide = vim.api.nvim_win_get_width(right) >= MIN_COLUMNS
-  local buf, shown_buf = create(name, lines), vim.api.nvim_win_get_buf(right)
+  local buf = text_buffer("gemini-changes://before/" .. path.display(name), lines, name)
+  local shown_buf = vim.api.nvim_win_get_buf(right)
   if not side_by_side.is_possible(buf, shown_buf) then
     window.delete_buffer(buf)
     return notify("Lines of more than 1 MB cannot be compared side by side.", "warn")

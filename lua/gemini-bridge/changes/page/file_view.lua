@@ -5,6 +5,7 @@ local old_lines = require("gemini-bridge.difference.old_lines")
 local path = require("gemini-bridge.disk.path")
 local signs = require("gemini-bridge.changes.signs")
 local swapfile = require("gemini-bridge.disk.swapfile")
+local text_buffer = require("gemini-bridge.difference.text_buffer")
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
@@ -46,16 +47,10 @@ function M.mark(buf, name, with_old)
   end
 end
 
----@param lines string[]
+---@param text string
 ---@return integer buf
-local function notice_buffer(lines)
-  if not notice or not vim.api.nvim_buf_is_valid(notice) then
-    notice = window.create_buffer(false, true)
-    vim.bo[notice].bufhidden = "hide"
-  end
-  vim.bo[notice].modifiable = true
-  vim.api.nvim_buf_set_lines(notice, 0, -1, true, lines)
-  vim.bo[notice].modifiable = false
+local function notice_buffer(text)
+  notice = text_buffer(nil, { text })
   return notice
 end
 
@@ -83,12 +78,12 @@ local function buffer_of(file)
   end
   local stat = vim.uv.fs_stat(file.path)
   if not stat then
-    return notice_buffer({ path.display(file.path) .. " does not exist." })
+    return notice_buffer(path.display(file.path) .. " does not exist.")
   elseif stat.type ~= "file" then
-    return notice_buffer({ path.display(file.path) .. " is not a regular file." })
+    return notice_buffer(path.display(file.path) .. " is not a regular file.")
   elseif stat.size > MAX_SIZE_BYTES and not wanted[file.path] and not path.buffer(file.path) then
     local text = "%s is large (%.1f MB). Press Enter again to load it."
-    return notice_buffer({ text:format(path.display(file.path), stat.size / 1024 / 1024) })
+    return notice_buffer(text:format(path.display(file.path), stat.size / 1024 / 1024))
   end
   return load(file.path)
 end
@@ -139,9 +134,6 @@ function M.clear()
     if is_idle then
       window.delete_buffer(buf)
     end
-  end
-  if notice then
-    window.delete_buffer(notice)
   end
   loaded, wanted, notice = {}, {}, nil
 end

@@ -3,6 +3,7 @@ local appearance = require("gemini-bridge.changes.page.appearance")
 local compare = require("gemini-bridge.changes.page.compare")
 local keep_and_undo = require("gemini-bridge.changes.keep_and_undo")
 local files = require("gemini-bridge.changes.page.files")
+local key_actions = require("gemini-bridge.editor.key_actions")
 local keymap = require("gemini-bridge.changes.page.keymap")
 local layout = require("gemini-bridge.changes.page.layout")
 local notes = require("gemini-bridge.notes.notes")
@@ -91,8 +92,8 @@ local function choose_hunk(shown, lines)
   if #ids == 0 then
     return notify("No unreviewed changes here.", "warn")
   end
-  local ranges = lines and { { from = first, to = last } } or nil
-  return { files = { { path = file.path, hunks = ids, ranges = ranges } } }
+  local range = lines and { from = first, to = last } or nil
+  return { files = { { path = file.path, hunks = ids, range = range } } }
 end
 
 --- Returns the undecided files of tree nodes, including all files below these nodes.
@@ -286,7 +287,7 @@ local function send_notes()
   vim.cmd.GeminiSend("--notes")
 end
 
----@type gemini_bridge.PageAction[]
+---@type gemini_bridge.KeyAction[]
 local ACTIONS = {
   { "open", open_node, "Show the file, open or close the folder", tree = "<CR>" },
   { "next", step, "Next undecided hunk, in any file", with = 1, tree = "<Tab>" },
@@ -331,7 +332,7 @@ local ACTIONS = {
   { "close", tree_view.close, "Close the page", key = "q" },
 }
 
-local keys = keymap.define("gemini-changes", ACTIONS, appearance.legend, function()
+local keys = key_actions.define("gemini-changes", ACTIONS, appearance.legend, function()
   local shown = page.get()
   if shown then
     page.ensure_shown(shown)

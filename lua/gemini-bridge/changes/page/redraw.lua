@@ -1,7 +1,7 @@
 --- Draws the tree and the winbars of the review page.
 local appearance = require("gemini-bridge.changes.page.appearance")
 local files = require("gemini-bridge.changes.page.files")
-local keymap = require("gemini-bridge.changes.page.keymap")
+local key_actions = require("gemini-bridge.editor.key_actions")
 local layout = require("gemini-bridge.changes.page.layout")
 local next_hunk = require("gemini-bridge.changes.page.next_hunk")
 local path = require("gemini-bridge.disk.path")
@@ -25,8 +25,8 @@ function M.bars(shown)
       path.part(file.path, MIN_PATH_CELLS),
       { text = file.change and STATUSES[file.change.status] or "", rank = 4 },
       { text = (" · %d/%d"):format(file.decided, file.hunks), rank = 3 },
-      keymap.hints({ { "next", "next" }, { "keep", "keep" }, { "undo", "undo" } }),
-      keymap.hints({ { "help", "keys" } }, 2),
+      key_actions.hints({ { "next", "next" }, { "keep", "keep" }, { "undo", "undo" } }),
+      key_actions.hints({ { "help", "keys" } }, 2),
     } or {})
   end
   local decided, hunks = 0, 0
@@ -35,7 +35,7 @@ function M.bars(shown)
   end
   winbar_text.show(shown.tree, {
     { text = ("Changes %d/%d"):format(decided, hunks) },
-    keymap.hints({ { "help", "keys" } }),
+    key_actions.hints({ { "help", "keys" } }),
   })
 end
 
