@@ -86,28 +86,6 @@ t.test("changes of two agents in one file are undone, and the user's edits in it
 });
 
 t.test(
-  "undoing a command's deletion restores the user's edits, and reports them as a conflict",
-  async (t) => {
-    const { nvim, agent, read, lines, lists } = await startPage(t, {
-      files: { "a.txt": "1\n2\n3\n" },
-      args: ["a.txt"],
-    });
-    await agent.write("a.txt", "1\ntwo\n3\nfour\n");
-    await nvim.waitFor(async () => (await lines()) === "1 two 3 four", "the buffer to follow");
-    await nvim.input("2GA, mine<Esc>:write<CR>");
-    await agent.run("rm a.txt");
-    await lists(t, "a.txt deleted +0 -3 1");
-    await nvim.command("GeminiUndo!");
-    await nvim.says(/1 hunk in a\.txt was not undone, because you have edited it since/);
-    t.equal(read("a.txt"), "1\ntwo, mine\n3\n");
-    await lists(t, "a.txt modified +1 -1 1");
-    await nvim.waitFor(async () => (await lines()) === "1 two, mine 3", "the buffer to follow");
-    await nvim.command("GeminiKeep!");
-    await lists(t);
-  },
-);
-
-t.test(
   "changes of folders, of files outside the workspace, of excluded files, and of modes are handled",
   async (t) => {
     const { nvim, agent, read, lists } = await startPage(t, {
