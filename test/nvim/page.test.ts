@@ -174,24 +174,6 @@ t.test("if only one file has changed, the review page focuses that file", async 
   t.equal(await nvim.lua("return vim.fn.maparg('q', 'n')"), "");
 });
 
-t.test("selected lines of a hunk can be decided separately", async (t) => {
-  const page = await startPage(t, { files: { "b.txt": "1\n2\n" } });
-  const { nvim, agent, read } = page;
-  await agent.write("b.txt", "1\na\nb\nc\nd\n2\n");
-  await page.changed(1);
-  await nvim.input(":GeminiChanges<CR>");
-  await page.is(t, "page:2", "*b.txt:2");
-  await nvim.input("Vj\\s");
-  await nvim.says(/Kept 1 hunk/);
-  await nvim.waitFor(
-    "require('gemini-bridge').changes()[1].ranges[1].first == 4",
-    "the rest to stay undecided",
-  );
-  await nvim.input("4GV\\x");
-  await nvim.waitFor(async () => read("b.txt") === "1\na\nb\nd\n2\n", "one line to be undone");
-  await page.changed(1);
-});
-
 t.test("undoing a turn asks for confirmation, and can be reverted", async (t) => {
   const names = Array.from({ length: 12 }, (_, index) => `f${index}.txt`);
   const page = await startPage(t, { files: Object.fromEntries(names.map((name) => [name, text])) });
