@@ -238,9 +238,7 @@ end
 --- Implements `:[range]GeminiPrompt[!] [text]`.
 function M.prompt(args)
   if args.bang then
-    when_safe(function()
-      bridge().pick("prompts")
-    end)
+    when_safe(require("gemini-bridge.prompt.composer").choose)
   else
     local chosen = lines(args)
     local function open()

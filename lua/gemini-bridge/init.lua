@@ -195,14 +195,6 @@ function M.history()
   return require("gemini-bridge.changes.history.entries").by_turn()
 end
 
---- Shows unreviewed changes, the history or past prompts in a picker. Opens the item that the user chooses.
---- Experimental.
----@param list "changes"|"history"|"prompts"
----@param opts? gemini_bridge.PickOptions
-function M.pick(list, opts)
-  require("gemini-bridge.pick.pickers").pick(list, checked("pick", opts))
-end
-
 --- Toggles the CLI's terminal: opens a closed terminal, focuses an open one, and hides a focused one.
 ---@param opts? gemini_bridge.TerminalOptions
 function M.terminal(opts)

@@ -144,6 +144,13 @@ t.test(":GeminiPrompt! offers the last prompts", async (t) => {
   await nvim.input(":wq<CR>");
   await receives(nvim, "<one >\r");
   t.same(past(nvim), ["one", "a draft", "two"]);
+  await nvim.lua(`_G.ask = vim.ui.select
+    vim.ui.select = function(items, options)
+      _G.shown = { options.kind, options.format_item(items[3]) }
+    end`);
+  await nvim.input(":GeminiPrompt!<CR>");
+  t.match(await nvim.lua("return _G.shown"), ["gemini-bridge", /^\d\d \w{3} \d\d:\d\d {2}two$/]);
+  await nvim.lua("vim.ui.select = _G.ask");
 
   await t.test("the prompt history keeps at most fifty prompts", async (t) => {
     await nvim.lua("for i = 1, 60 do require('gemini-bridge.prompt.history').add('prompt ' .. i) end");

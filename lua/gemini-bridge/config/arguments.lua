@@ -30,7 +30,6 @@ local FIELDS = {
   review = DECISION,
   keep = CHANGE,
   undo = CHANGE,
-  pick = { picker = TEXT },
   terminal = { cli = TEXT, name = TEXT, args = TEXTS, new = SWITCH, focus = SWITCH },
   send = { text = TEXT, source = SOURCE, files = TEXTS, lines = LINES, submit = SWITCH },
 }

@@ -38,7 +38,7 @@ end
 
 ---@generic T
 ---@param choices T[]
----@param options { prompt: string, format_item?: (fun(choice: T): string), preview_item?: fun(choice: T): table }
+---@param options { prompt: string, format_item?: (fun(choice: T): string) }
 ---@param answer fun(choice?: T) Called once. Gets nil if the user cancels.
 return function(choices, options, answer)
   local is_answered = false

@@ -1,5 +1,6 @@
 --- Implements `:GeminiPrompt`: a buffer in which the user writes a prompt. `:w` sends the text. `:q` keeps the text as
 --- a draft.
+local choose = require("gemini-bridge.editor.choose")
 local history = require("gemini-bridge.prompt.history")
 local notify = require("gemini-bridge.notify")
 local focus = require("gemini-bridge.editor.focus_and_mode")
@@ -9,6 +10,8 @@ local M = {}
 
 local NAME = "gemini-bridge://prompt"
 local HEIGHT_LINES = 10
+--- Maximum length of a prompt in the list of `:GeminiPrompt!` (characters).
+local MAX_LINE_LENGTH = 200
 
 --- Messages that say why a command has not sent the prompt.
 ---@type gemini_bridge.WriteMessages
@@ -178,11 +181,30 @@ end
 
 --- Opens the prompt with a given text. The previous draft goes to the prompt history.
 ---@param text string
-function M.restore(text)
+local function restore(text)
   local buf = show()
   history.add(text_of(buf) or "")
   fill(buf, "")
   add(buf, text)
+end
+
+--- Lets the user choose one of the last prompts. Opens the prompt with this text.
+function M.choose()
+  local prompts = history.list()
+  if #prompts == 0 then
+    return notify("There are no prompts yet.")
+  end
+  choose(prompts, {
+    prompt = "Gemini prompts",
+    format_item = function(prompt)
+      local line = vim.fn.strcharpart(vim.trim((prompt.text:gsub("%s+", " "))), 0, MAX_LINE_LENGTH)
+      return ("%s  %s"):format(os.date("%d %b %H:%M", prompt.time), vim.fn.strtrans(line))
+    end,
+  }, function(prompt)
+    if prompt then
+      restore(prompt.text)
+    end
+  end)
 end
 
 return M
