@@ -10,9 +10,10 @@ local waiting = {} ---@type table<string, fun(lines: string[], problem?: string)
 ---@param name string Path of the file.
 ---@param act fun(lines: string[], problem?: string) `problem`: the reason why the text is not known.
 function M.ask(name, act)
-  waiting[name] = waiting[name] or {}
-  table.insert(waiting[name], act)
-  channel.notify("change_before_asked", { path = name })
+  if channel.notify("change_before_asked", { path = name }) then
+    waiting[name] = waiting[name] or {}
+    table.insert(waiting[name], act)
+  end
 end
 
 --- Handles the answer of the host.

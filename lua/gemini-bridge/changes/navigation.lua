@@ -3,6 +3,7 @@ local changes = require("gemini-bridge.changes.changes")
 local clis = require("gemini-bridge.config.clis")
 local config = require("gemini-bridge.config")
 local deleted = require("gemini-bridge.changes.deleted")
+local go_to_line = require("gemini-bridge.difference.go_to_line")
 local hunks = require("gemini-bridge.difference.hunks")
 local link = require("gemini-bridge.extension.link")
 local notify = require("gemini-bridge.notify")
@@ -193,8 +194,7 @@ function M.jump(direction)
     return notify("No unreviewed changes in this file.")
   end
   vim.cmd("normal! m'")
-  vim.api.nvim_win_set_cursor(0, { found.first, 0 })
-  vim.cmd("normal! zv")
+  go_to_line(0, found.first)
 end
 
 --- Shows or hides the old lines of the current buffer.

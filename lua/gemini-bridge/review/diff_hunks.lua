@@ -11,21 +11,13 @@ local undone = vim.api.nvim_create_namespace("gemini-bridge.hunks.undone")
 ---@class gemini_bridge.ReviewHunk: gemini_bridge.PlacedHunk
 ---@field kept boolean True if the user has marked the hunk as kept.
 
---- Maps items of 'diffopt' to the options of |vim.diff()|.
-local DIFF_OPTIONS = {
-  iblank = "ignore_blank_lines",
-  iwhite = "ignore_whitespace_change",
-  iwhiteall = "ignore_whitespace",
-  iwhiteeol = "ignore_whitespace_change_at_eol",
-  ["indent-heuristic"] = "indent_heuristic",
-}
-
+--- Returns the options with which diff mode finds differences. Whitespace counts even where 'diffopt' ignores it,
+--- because the CLI writes it.
+---@return table
 local function options()
-  local result = {}
-  for _, item in ipairs(vim.opt.diffopt:get()) do
-    if DIFF_OPTIONS[item] then
-      result[DIFF_OPTIONS[item]] = true
-    end
+  local items = vim.opt.diffopt:get()
+  local result = { indent_heuristic = vim.list_contains(items, "indent-heuristic") }
+  for _, item in ipairs(items) do
     result.algorithm = item:match("^algorithm:(.*)") or result.algorithm
   end
   return result
@@ -55,8 +47,8 @@ function M.count(review)
   end
 end
 
---- Describes the difference between two texts whose comparison gives no hunks: line breaks, byte order mark, final
---- newline or whitespace.
+--- Describes the difference between two texts whose comparison gives no hunks: line breaks, byte order mark or final
+--- newline.
 ---@param original integer Buffer.
 ---@param proposal integer Buffer.
 ---@return string? difference nil if the bytes are equal.
@@ -68,10 +60,8 @@ function M.difference(original, proposal)
     return "line breaks differ"
   elseif ours.bomb ~= theirs.bomb then
     return "byte order mark differs"
-  elseif ours.endofline ~= theirs.endofline then
-    return "final newline differs"
   end
-  return "whitespace differs"
+  return "final newline differs"
 end
 
 --- Updates the field `kept` of each hunk: true if the user has marked the hunk as kept.

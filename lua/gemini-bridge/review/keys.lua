@@ -3,6 +3,7 @@ local config = require("gemini-bridge.config")
 local decision = require("gemini-bridge.review.decision")
 local hunk_updates = require("gemini-bridge.review.hunk_updates")
 local diff_hunks = require("gemini-bridge.review.diff_hunks")
+local go_to_line = require("gemini-bridge.difference.go_to_line")
 local held_keys = require("gemini-bridge.editor.held_keys")
 local hunks = require("gemini-bridge.difference.hunks")
 local key_actions = require("gemini-bridge.editor.key_actions")
@@ -22,12 +23,10 @@ local function commands()
   }
 end
 
----@param review gemini_bridge.Review
 ---@param hunk? gemini_bridge.ReviewHunk
-local function go_to(review, hunk)
+local function go_to(hunk)
   if hunk then
-    local last = vim.api.nvim_buf_line_count(review.buffers.proposal)
-    vim.api.nvim_win_set_cursor(0, { math.min(hunk.first, last), 0 })
+    go_to_line(0, hunk.first)
   end
 end
 
@@ -35,7 +34,7 @@ end
 ---@param direction 1|-1
 local function step(review, direction)
   for _ = 1, vim.v.count1 do
-    go_to(review, hunks.next(review.hunks, vim.fn.line("."), direction))
+    go_to(hunks.next(review.hunks, vim.fn.line("."), direction))
   end
 end
 
@@ -49,7 +48,7 @@ local function on_hunk(review, verb)
   if hunk then
     table.insert(review.reverts, diff_hunks[verb](review.buffers, hunk))
     hunk_updates.update(review)
-    go_to(review, hunks.next(review.hunks, line, 1))
+    go_to(hunks.next(review.hunks, line, 1))
   end
 end
 

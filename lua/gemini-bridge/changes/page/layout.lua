@@ -1,6 +1,7 @@
 --- Lays out the pages of `:GeminiChanges` and `:GeminiHistory`: a tab page with a tree at the left and a text at the
 --- right.
 local focus = require("gemini-bridge.editor.focus_and_mode")
+local go_to_line = require("gemini-bridge.difference.go_to_line")
 local notify = require("gemini-bridge.notify")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local window = require("gemini-bridge.editor.window")
@@ -9,9 +10,6 @@ local M = {}
 
 --- Width of the tree: share of the screen width, minimum and maximum (columns).
 local SHARE, MIN_WIDTH, MAX_WIDTH = 0.3, 26, 56
-
---- Minimum number of visible lines above and below the cursor line.
-local MARGIN_LINES = 3
 
 --- Values that window options get when a window no longer belongs to a page of the plugin.
 local ORDINARY = { winbar = "", diff = false, scrollbind = false, cursorbind = false }
@@ -254,18 +252,9 @@ end
 ---@param layout gemini_bridge.PageLayout
 ---@param line integer
 function M.go_to_line(layout, line)
-  if not M.shows_own(layout) then
-    return
+  if M.shows_own(layout) then
+    go_to_line(layout.right, line)
   end
-  local buf = layout.right_buf
-  line = math.min(line, vim.api.nvim_buf_line_count(buf))
-  vim.api.nvim_win_call(layout.right, function()
-    local top, bottom = vim.fn.line("w0"), vim.fn.line("w$")
-    local is_at_edge = top > 1 and line < top + MARGIN_LINES
-      or bottom < vim.fn.line("$") and line > bottom - MARGIN_LINES
-    vim.api.nvim_win_set_cursor(0, { line, 0 })
-    vim.cmd("normal! " .. (is_at_edge and "zvzz" or "zv"))
-  end)
 end
 
 --- Opens a page in a new tab page without moving the focus.
