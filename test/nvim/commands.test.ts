@@ -162,7 +162,6 @@ t.test("public functions refuse invalid arguments, and name the caller's line", 
     ],
     ["send({ files = 'a.txt' })", 'send() expects a list of strings as files, not "a.txt"'],
     ["terminal({ args = { 1 } })", "terminal() expects a list of strings as args, not { 1 }"],
-    ["pick('changes', { picker = false })", "pick() expects a string as picker, not false"],
   ]) {
     const run = `return { pcall(loadstring([[require('gemini-bridge').${call}; return 1]], '@caller.lua')) }`;
     t.same(await nvim.lua(run), [false, `caller.lua:1: gemini-bridge: ${said}`]);

@@ -64,7 +64,6 @@ t.test("options of setup() are checked", async (t) => {
       ),
       [true, true, false, true],
     );
-    t.same(await problems('{ changes = { generated = { "[" } } }'), [message("changes.generated", '"["')]);
   });
 
   await t.test("an unknown CLI in the option gate is reported", async (t) => {

@@ -132,11 +132,6 @@ t.test("no name is executed or expanded where it is shown or passed on", async (
     await nvim.input("G");
     await isHarmless(t, nvim, "history");
     await nvim.input("q");
-    for (const list of ["changes", "history"]) {
-      await nvim.lua("require('gemini-bridge').pick(...)", list);
-      t.equal((await asked(nvim)).length, NAMES.length, list);
-      for (const line of await asked(nvim)) t.notMatch(line, /\p{Cc}/u, list);
-    }
     for (const name of NAMES) {
       await nvim.lua("require('gemini-bridge').undo({ path = ..., file = true })", nvim.path(name));
     }

@@ -91,23 +91,22 @@ t.test("keys of the review page's tree decide on files, folders, turns and all c
   t.notMatch(await nvim.messages(), /E\d+:/);
 });
 
-t.test("files that match changes.generated are folded, and decided as a group", async (t) => {
+t.test("generated files are folded, and decided as a group", async (t) => {
   const page = await startPage(t, {
-    files: { ...FILES, "vendor/x.c": "x\n", "y.gen.ts": "y\n" },
+    files: { ...FILES, "vendor/x.min.js": "x\n", "yarn.lock": "y\n" },
     args: ["a.txt"],
-    init: "require('gemini-bridge').setup({ changes = { generated = { 'vendor/', '*.gen.ts' } } })",
   });
   const { nvim, agent, read } = page;
   await agent.prompt("generate");
-  await agent.write("vendor/x.c", "X\n");
-  await agent.write("y.gen.ts", "Y\n");
-  await agent.write("package-lock.json", "{}\n");
+  await agent.write("vendor/x.min.js", "X\n");
+  await agent.write("yarn.lock", "Y\n");
+  await agent.write("package.json", "{}\n");
   await page.changed(3);
   await nvim.input(":GeminiChanges<CR>");
   await page.shows(
     t,
     "▾ generate +3 -2 0/3",
-    " ● package-lock.json +1 -0 0/1",
+    " ● package.json +1 -0 0/1",
     " ▸ Generated files (2) +2 -2 0/2",
   );
   await nvim.input("S");
@@ -117,8 +116,8 @@ t.test("files that match changes.generated are folded, and decided as a group", 
   await nvim.says(/Only a closed group in the tree still has unreviewed changes/);
   await nvim.input("X");
   await nvim.says(/Undid 2 hunks in 2 files\. No unreviewed changes are left\./);
-  t.same([read("vendor/x.c"), read("y.gen.ts")], ["x\n", "y\n"]);
-  t.ok(existsSync(nvim.path("package-lock.json")));
+  t.same([read("vendor/x.min.js"), read("yarn.lock")], ["x\n", "y\n"]);
+  t.ok(existsSync(nvim.path("package.json")));
 });
 
 t.test("the key for notes on the review page adds a note to lines of the file", async (t) => {

@@ -6,6 +6,7 @@ M.schema = require("gemini-bridge.config.options")
 --- Removed options, each with what replaces it.
 ---@type table<string, string>
 local REMOVED = {
+  ["changes.generated"] = "lock files and the usual names of generated files are always folded",
   ["changes.keys"] = "use `keys`, or map the <Plug> names of :help gemini-bridge-page",
   ["diff.keys"] = "use `keys`, in which `drop` is `undo` and `undo` is `revert`",
   server = "its limits are constants now",

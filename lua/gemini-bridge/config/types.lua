@@ -38,7 +38,6 @@
 
 ---@class gemini_bridge.Config.changes
 ---@field tell_agent? boolean Tell the agent with its next prompt, once, which of its changes you have undone. See gemini-bridge-tell-agent. Experimental.
----@field generated? string[] Patterns, as in a `.gitignore`, of generated files. The page of :GeminiChanges folds these files. Experimental.
 
 ---@class gemini_bridge.Config.keys
 ---@field accept? string|false Accept the proposal, like :GeminiAccept. The keys `keys.*` apply in a proposal and on the page of :GeminiChanges, see gemini-bridge-hunks and gemini-bridge-page.

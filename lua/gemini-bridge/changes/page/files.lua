@@ -1,7 +1,6 @@
 --- Stores the files on the review page. Files stay in the list after the user's decision, until the page closes.
 local appearance = require("gemini-bridge.changes.page.appearance")
 local changes = require("gemini-bridge.changes.changes")
-local config = require("gemini-bridge.config")
 local path = require("gemini-bridge.disk.path")
 local patterns = require("gemini-bridge.config.patterns")
 local reviews = require("gemini-bridge.review.requests")
@@ -17,7 +16,15 @@ local M = {}
 ---@field cli string
 ---@field prompt string Prompt of the turn. Empty if unknown.
 ---@field group string Key of the tree group for the turn.
----@field is_generated boolean True if the path matches the option `changes.generated`.
+---@field is_generated boolean True if the path matches `GENERATED`.
+
+--- Patterns, as in a `.gitignore`, of generated files.
+-- stylua: ignore
+local GENERATED = {
+  "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb", "Cargo.lock",
+  "Gemfile.lock", "composer.lock", "poetry.lock", "uv.lock", "Pipfile.lock", "flake.lock", "go.sum", "*.min.js",
+  "*.min.css", "*.map", "*.snap", "*.pb.go", "*_pb2.py", "*.generated.*", "__generated__/",
+}
 
 local by_path = {} ---@type table<string, gemini_bridge.PageFile>
 local order = {} ---@type string[]
@@ -39,7 +46,7 @@ end
 local function create(name)
   local relative = path.relative(name, directory)
   local file = { path = name, relative = relative } ---@type gemini_bridge.PageFile
-  file.is_generated = patterns.match(config.get().changes.generated, relative)
+  file.is_generated = patterns.match(GENERATED, relative)
   by_path[name] = file
   order[#order + 1] = name
   return file
