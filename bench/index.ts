@@ -1,14 +1,33 @@
-/** `make bench`: measures, prints the table, and writes bench/results.json and bench/results.md. */
+/** `make bench`: measures, prints the table, and writes bench/results.md. */
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { cpus, release, totalmem, type } from "node:os";
 import { join } from "node:path";
 import { root } from "../test/support/nvim.ts";
 import { buildFloor } from "./floor/floor.ts";
-import { groups } from "./groups.ts";
-import { comparePeer } from "./peers/index.ts";
+import { diffRows } from "./rows/diffs.ts";
+import { eventRows, snapshotRows } from "./rows/events.ts";
+import { hookRows } from "./rows/hooks.ts";
+import { memoryRows } from "./rows/memory.ts";
+import { startRows } from "./rows/start.ts";
+import { startupRows } from "./rows/startup.ts";
+import { turnRows } from "./rows/turns.ts";
+import { visibleRows } from "./rows/visible.ts";
 import { within } from "./subject.ts";
 import { formatMarkdown, formatTerminal, isMissed, type Results, type Row } from "./table.ts";
+
+/** Functions that measure the rows of a group. They get the path of the bundled minimal host. */
+const groups: Readonly<Record<string, (floor: string) => Promise<Row[]>>> = {
+  startup: startupRows,
+  start: startRows,
+  events: eventRows,
+  snapshot: snapshotRows,
+  visible: visibleRows,
+  diffs: diffRows,
+  hooks: hookRows,
+  turns: turnRows,
+  memory: memoryRows,
+};
 
 /** Names of the groups on the command line. Without names, all groups are measured. */
 const named = process.argv.slice(2);
@@ -21,23 +40,8 @@ const machine = [
   `Node ${process.version}`,
 ].join(", ");
 
-const file = (name: string) => join(import.meta.dirname, name);
-
-/** Merges the new rows into the earlier results, if only some groups were measured. */
-function merge(now: readonly Results[]): Results[] {
-  if (named.length === 0 || !existsSync(file("results.json"))) return [...now];
-  const before: { results: Results[] } = JSON.parse(readFileSync(file("results.json"), "utf8"));
-  return before.results.map((results) => {
-    const fresh = now.find(({ nvim }) => nvim === results.nvim)?.rows ?? [];
-    const others = fresh.filter(({ name }) => !results.rows.some((row) => row.name === name));
-    const rows = results.rows.map((row) => fresh.find(({ name }) => name === row.name) ?? row);
-    return { ...results, rows: [...rows, ...others] };
-  });
-}
-
 function write(results: readonly Results[]): void {
   const date = new Date().toISOString().slice(0, 10);
-  writeFileSync(file("results.json"), `${JSON.stringify({ date, machine, results }, null, 1)}\n`);
   const head = [
     "# Results",
     "",
@@ -45,19 +49,17 @@ function write(results: readonly Results[]): void {
     "The [README](README.md) explains each row.",
     "",
   ];
-  writeFileSync(file("results.md"), [...head, ...results.map(formatMarkdown)].join("\n"));
+  writeFileSync(
+    join(import.meta.dirname, "results.md"),
+    [...head, ...results.map(formatMarkdown)].join("\n"),
+  );
 }
 
-function measure(floor: string, nvim: string): Results {
+async function measure(floor: string, nvim: string): Promise<Results> {
   const results: Results = { nvim, rows: [] };
   for (const name of wanted) {
     const start = performance.now();
-    const measured = execFileSync(
-      process.execPath,
-      ["--import", "./scripts/typescript.mjs", file("group.ts"), name, floor],
-      { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] },
-    );
-    results.rows.push(...(JSON.parse(measured) as Row[]));
+    results.rows.push(...((await groups[name]?.(floor)) ?? []));
     console.error(`${nvim}: ${name}, ${((performance.now() - start) / 1000).toFixed(0)} s`);
   }
   console.log(formatTerminal(results));
@@ -69,17 +71,15 @@ function measure(floor: string, nvim: string): Results {
 process.removeAllListeners("warning");
 
 const binaries = execFileSync(join(root, "scripts/nvim.sh"), { encoding: "utf8" }).trim().split("\n");
-const peer = process.env["PEER"];
 const all: Results[] = [];
 await within(async (scope) => {
   const floor = await buildFloor(scope);
   for (const binary of binaries) {
     process.env["NVIM_BIN"] = binary; // the test helpers start this Neovim
     const nvim = execFileSync(binary, ["--version"], { encoding: "utf8" }).split("\n", 1)[0] ?? "";
-    if (peer) await comparePeer(peer, floor, nvim, named);
-    else all.push(measure(floor, nvim));
+    all.push(await measure(floor, nvim));
   }
 });
 const rows = all.flatMap((results) => results.rows);
-if (!peer) console.log(`\n${rows.filter(isMissed).length} of ${rows.length} rows miss their goal`);
-if (!peer) write(merge(all));
+console.log(`\n${rows.filter(isMissed).length} of ${rows.length} rows miss their goal`);
+if (named.length === 0) write(all);

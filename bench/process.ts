@@ -1,6 +1,6 @@
 /** Reads memory and processor time of processes. */
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { descendants } from "../test/support/processes.ts";
 
 function ps(pid: number, column: string): string {
@@ -12,20 +12,6 @@ export function residentMemory(pid: number): number {
   if (process.platform !== "linux") return (Number(ps(pid, "rss")) * 1024) / 1e6;
   const [, kilobytes] = /^VmRSS:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return (Number(kilobytes) * 1024) / 1e6;
-}
-
-/**
- * Returns the processor time of all threads of a process since its start (ms). Exact on Linux; rounded to 10 ms
- * elsewhere.
- */
-export function processorTime(pid: number): number {
-  if (process.platform !== "linux") {
-    const parts = ps(pid, "time").split(":").map(Number);
-    return parts.reduce((total, part) => total * 60 + part, 0) * 1000;
-  }
-  return readdirSync(`/proc/${pid}/task`)
-    .map((task) => Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, "latin1").split(" ")[0]))
-    .reduce((total, nanoseconds) => total + nanoseconds / 1e6, 0);
 }
 
 /** Sums a measurement over all processes that a Neovim has started, such as the host. */

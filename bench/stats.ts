@@ -43,11 +43,6 @@ export async function takeTurns<const M extends readonly (() => Promise<unknown>
   return samples as { [K in keyof M]: Awaited<ReturnType<M[K]>>[] };
 }
 
-/** Replaces the median with the 99th percentile, for rows that show this percentile. */
-export function atP99(summary: Summary): Summary {
-  return { ...summary, median: summary.p99, low: summary.p99, high: summary.p99 };
-}
-
 /** Returns the duration of `run` (ms). */
 export async function time(run: () => Promise<unknown>): Promise<number> {
   const start = performance.now();

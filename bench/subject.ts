@@ -1,7 +1,4 @@
-/** Starts the subject of a measurement: this plugin, another plugin, or Neovim without plugins. */
-import { readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
-import * as z from "zod";
+/** Starts the subject of a measurement: this plugin, or Neovim without plugins. */
 import {
   type CompanionClient,
   connectClient,
@@ -21,12 +18,8 @@ export interface Subject {
   init: string;
   /** Lua that starts the bridge. */
   start: string;
-  /** Lua that returns `{ port, token }` as soon as the plugin listens. Only for plugins without a discovery file. */
-  endpoint?: string;
   /** Lua that accepts the pending proposal. */
   accept: string;
-  /** Environment variables of Neovim. */
-  env?: Readonly<Record<string, string>>;
 }
 
 /** Disables Neovim's own plugins that also handle cursor and buffer events. */
@@ -43,29 +36,12 @@ export const ours: Subject = {
 export const plain: Subject = { name: "Neovim", init: "", start: "", accept: "" };
 
 export function startSubject(scope: Scope, subject: Subject, options: NvimOptions = {}): Promise<Nvim> {
-  // Removes this plugin if another plugin is measured. The test helpers have added it to 'runtimepath'.
+  // Removes this plugin if it is not measured. The test helpers have added it to 'runtimepath'.
   const remove = subject === ours ? "" : `vim.opt.runtimepath:remove(${JSON.stringify(root)})\n`;
   return startNvim(scope, {
     ...options,
-    env: { ...subject.env, ...options.env },
     init: QUIET + remove + subject.init + (options.init ?? ""),
   });
-}
-
-const DiscoveryFile = z.looseObject({ port: z.number(), authToken: z.string().default("") });
-const Endpoint = z.object({ port: z.number(), token: z.string() });
-type Endpoint = z.infer<typeof Endpoint>;
-
-/** Reads a discovery file. Allows unknown fields, as Gemini CLI does, because other plugins may add fields. */
-function readEndpoint(tmpdir: string): Endpoint | undefined {
-  const directory = join(tmpdir, "gemini", "ide");
-  if (!statSync(directory, { throwIfNoEntry: false })) return undefined;
-  for (const name of readdirSync(directory)) {
-    if (!/^gemini-ide-server-\d+-\d+\.json$/.test(name)) continue;
-    const { port, authToken } = DiscoveryFile.parse(JSON.parse(readFileSync(join(directory, name), "utf8")));
-    return { port, token: authToken };
-  }
-  return undefined;
 }
 
 /** The discovery file of this plugin. */
@@ -85,8 +61,6 @@ export interface Running {
   clients: CompanionClient[];
   /** The client that has connected first. */
   readonly client: CompanionClient;
-  /** Port and token for connecting more clients. */
-  endpoint: Endpoint;
 }
 
 /** Starts a Neovim with a running bridge and connected clients. The clients have received the first context. */
@@ -97,18 +71,16 @@ export async function startBridge(
 ): Promise<Running> {
   const nvim = await startSubject(scope, subject, options);
   await nvim.lua(subject.start);
-  const { endpoint } = subject;
-  const { port, token } = await waitFor(
-    async () => (endpoint ? Endpoint.parse(await nvim.lua(endpoint)) : readEndpoint(nvim.dirs.tmp)),
-    "the endpoint",
+  const { port, content } = await waitFor(
+    () => readDiscovery(nvim.dirs.tmp)[0],
+    "the discovery file",
     20_000,
   );
+  const token = content.authToken;
   const connected: CompanionClient[] = [];
   for (let i = 0; i < clients; i += 1) connected.push(await connectClient(scope, { port, token }));
   for (const client of connected) {
-    // Fires events until the client has a context. Some plugins send no context before the first event, or send it
-    // before the client listens. The pause between events is needed, because each event restarts the debounce of these
-    // plugins.
+    // Fires events until the client has a context.
     const told = () => client.waitForNotification("ide/contextUpdate", undefined, 500).catch(() => undefined);
     for (let i = 0; i < 40 && !(await told()); i += 1) {
       await nvim.lua("vim.api.nvim_exec_autocmds('CursorMoved', {})");
@@ -122,6 +94,5 @@ export async function startBridge(
       if (!first) throw new Error("no client");
       return first;
     },
-    endpoint: { port, token },
   };
 }

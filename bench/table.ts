@@ -1,12 +1,8 @@
 /** Formats the rows of the results, for the terminal and as Markdown. */
-import { reasonFor } from "./reasons.ts";
 import { type Summary, summarize } from "./stats.ts";
 
-/**
- * The goal of a figure: a limit for its ratio to the floor (`ratio`), for its difference from the floor (`more`), or
- * for the figure itself (`most`).
- */
-export type Goal = { ratio: number } | { more: number } | { most: number };
+/** The budget of a figure: a limit for its difference from the floor (`more`), or for the figure itself (`most`). */
+export type Goal = { more: number } | { most: number };
 
 export interface Row {
   name: string;
@@ -42,19 +38,12 @@ export interface Results {
   rows: Row[];
 }
 
-/** Returns the value that is compared with the goal. */
-function comparedValue({ figure, floor, goal }: Row): number | undefined {
-  if (!floor || (goal && "most" in goal)) return figure.median;
-  return goal && "more" in goal ? figure.median - floor.median : figure.median / floor.median;
-}
-
-function limit(goal: Goal): number {
-  return "ratio" in goal ? goal.ratio : "more" in goal ? goal.more : goal.most;
-}
-
-export function isMissed(row: Row): boolean {
-  const value = comparedValue(row);
-  return row.goal !== undefined && value !== undefined && value > limit(row.goal);
+/** Whether a figure is over its budget. */
+export function isMissed({ figure, floor, goal }: Row): boolean {
+  if (!goal) return false;
+  return "most" in goal
+    ? figure.median > goal.most
+    : figure.median - (floor?.median ?? Number.NaN) > goal.more;
 }
 
 function number(value: number): string {
@@ -72,26 +61,18 @@ function spread({ median, low, high }: Summary): string {
 
 function goalText(row: Row): string {
   if (!row.goal) return "";
-  if ("ratio" in row.goal) return `≤ ${row.goal.ratio} ×`;
   return "more" in row.goal
     ? `≤ ${row.goal.more} ${row.unit} more`
     : `≤ ${withUnit(`${row.goal.most}`, row)}`;
 }
 
-function ratioText(row: Row): string {
-  const value = comparedValue(row);
-  if (!row.floor || value === undefined || (row.goal && "most" in row.goal)) return "";
-  return row.goal && "more" in row.goal ? `${value < 0 ? "" : "+"}${number(value)}` : `${number(value)} ×`;
-}
-
-const HEADERS = ["row", "figure", "floor", "ratio", "goal", ""];
+const HEADERS = ["row", "figure", "floor", "budget", ""];
 
 function cells(row: Row): string[] {
   return [
     row.name,
     withUnit(spread(row.figure), row),
     row.floor ? spread(row.floor) : "",
-    ratioText(row),
     goalText(row),
     row.goal ? (isMissed(row) ? "missed" : "met") : "",
   ];
@@ -113,36 +94,12 @@ export function formatTerminal({ nvim, rows }: Results): string {
 
 export function formatMarkdown({ nvim, rows }: Results): string {
   const line = (cells: string[]) => `| ${cells.join(" | ")} |`;
-  const reasons = new Set(rows.filter(isMissed).flatMap(({ name }) => reasonFor(name) ?? []));
   return [
     `## ${nvim}`,
     "",
     line(HEADERS),
     line(HEADERS.map(() => "---")),
     ...rows.map((row) => line(cells(row))),
-    ...(reasons.size > 0
-      ? ["", "Why goals are missed:", "", ...[...reasons].map((text) => `- ${text}`)]
-      : []),
     "",
   ].join("\n");
-}
-
-/** Formats the figures of two plugins side by side. */
-export function formatComparison(
-  nvim: string,
-  name: string,
-  ours: readonly Row[],
-  theirs: readonly Row[],
-): string {
-  const lines = ours.map((row) => {
-    const other = theirs.find((candidate) => candidate.name === row.name);
-    const ratio = other ? `${number(other.figure.median / row.figure.median)} ×` : "";
-    return [
-      row.name,
-      `${spread(row.figure)} ${row.unit}`,
-      other ? `${spread(other.figure)} ${row.unit}` : "–",
-      ratio,
-    ];
-  });
-  return [`\n${nvim}`, ...align([["row", "gemini-bridge.nvim", name, "theirs / ours"], ...lines])].join("\n");
 }

@@ -6,10 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "esbuild";
-import { type CompanionClient, connectClient } from "../../test/support/client.ts";
-import type { Nvim } from "../../test/support/nvim.ts";
 import type { Scope } from "../../test/support/scope.ts";
-import { waitFor } from "../../test/support/wait.ts";
 
 /** Bundles host.ts. @returns the path of the bundle */
 export async function buildFloor(scope: Scope): Promise<string> {
@@ -29,33 +26,12 @@ export async function buildFloor(scope: Scope): Promise<string> {
   return outfile;
 }
 
-/**
- * Lua that starts host.ts. Returns the time until the host has attached to Neovim (ms), its port and its process id.
- */
+/** Lua that starts host.ts. Returns the time until the host has attached to Neovim (ms), and its process id. */
 export const START_FLOOR = `
-local floor, argument = ...
-local port
-floor_attached = function(given) port = given end
+local is_attached = false
+floor_attached = function() is_attached = true end
 local start = vim.uv.hrtime()
-floor_job = vim.fn.jobstart({ 'node', floor, argument }, { rpc = true })
-vim.wait(20000, function() return port ~= nil end, 1)
-local took = (vim.uv.hrtime() - start) / 1e6
-return { took = took, port = port, pid = vim.fn.jobpid(floor_job) }
+floor_job = vim.fn.jobstart({ 'node', ... }, { rpc = true })
+vim.wait(20000, function() return is_attached end, 1)
+return { took = (vim.uv.hrtime() - start) / 1e6, pid = vim.fn.jobpid(floor_job) }
 `;
-
-/**
- * Starts host.ts as a server in this Neovim, and connects a client. The plugin is measured with the same kind of
- * client.
- */
-export async function connectFloor(scope: Scope, nvim: Nvim, floor: string): Promise<CompanionClient> {
-  const started = await nvim.lua(START_FLOOR, floor, "serve");
-  const { port } = started as { port: number };
-  const client = await connectClient(scope, { port, token: "any" });
-  // Sends notifications until the client receives one. Earlier notifications are lost, because the client opens its
-  // event stream only after its first request.
-  await waitFor(async () => {
-    await nvim.lua("vim.rpcnotify(floor_job, 'send', 'ide/contextUpdate', vim.empty_dict())");
-    return client.received["ide/contextUpdate"].length > 0;
-  }, "the floor's event stream");
-  return client;
-}

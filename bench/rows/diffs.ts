@@ -3,58 +3,24 @@
  * receives it.
  */
 
-import { setTimeout as delay } from "node:timers/promises";
 import { CallToolResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
 import type { CompanionClient } from "../../test/support/client.ts";
 import type { Nvim } from "../../test/support/nvim.ts";
 import { longestBlock } from "../block.ts";
-import { connectFloor } from "../floor/floor.ts";
 import { type Summary, summarize, takeTurns, time } from "../stats.ts";
-import { ours, plain, type Subject, startBridge, startSubject, within } from "../subject.ts";
+import { ours, plain, startBridge, startSubject, within } from "../subject.ts";
 import { type Goal, type Row, row } from "../table.ts";
 
-/**
- * Sizes of proposals. Short proposals are measured more often, because they are more affected by other load on the
- * machine.
- */
-const SIZES: Readonly<Record<string, Size>> = {
-  "1 KB": {
-    size: 1_000,
-    runs: 61,
-    open: { most: 5.5 },
-    openBlock: { most: 2.2 },
-    accept: { most: 1.5 },
-    acceptBlock: { most: 0.5 },
-  },
-  "1 MB": { size: 1_000_000, runs: 31, open: { most: 40 }, openBlock: { most: 14 }, accept: { most: 10 } },
-  "10 MB": {
-    size: 10_000_000,
-    runs: 11,
-    open: { ratio: 1.5 },
-    openBlock: { ratio: 1.5 },
-    accept: { ratio: 1.3 },
-  },
-};
+/** Sizes of proposals (bytes), and how often each is measured. */
+const SIZES = [
+  { name: "1 KB", size: 1_000, runs: 41 },
+  { name: "1 MB", size: 1_000_000, runs: 15 },
+];
+type Size = (typeof SIZES)[number];
 
-/**
- * Pause before a decision on a proposal (ms), as users do not decide at once. The pause matters: a process that was
- * idle takes longer to answer.
- */
-const PAUSE_MS = 100;
-
-interface Size {
-  size: number;
-  runs: number;
-  /**
-   * Goals for showing and for accepting a proposal: the whole time (`open`, `accept`), and the time for which the
-   * editor is blocked (`openBlock`, `acceptBlock`).
-   */
-  open: Goal;
-  openBlock: Goal;
-  accept: Goal;
-  acceptBlock?: Goal;
-}
+/** Maximum time for which the editor may be blocked by anything up to 1 MB (ms). */
+const BLOCK: Goal = { most: 16 };
 
 /** Returns a text of about `size` bytes, and a proposal that changes every hundredth line of the text. */
 export function texts(size: number): { before: string; after: string } {
@@ -96,7 +62,7 @@ function refuse(client: CompanionClient, filePath: string, newContent: string): 
   return client.mcp.request({ method: "tools/call", params }, CallToolResultSchema).catch(() => {});
 }
 
-/** Closes a diff. Ignores the answer, because plugins answer differently. */
+/** Closes a diff. */
 export function closeDiff(client: CompanionClient, filePath: string): Promise<unknown> {
   const params = { name: "closeDiff", arguments: { filePath, suppressNotification: true } };
   return client.mcp.request({ method: "tools/call", params }, CallToolResultSchema).catch(() => {});
@@ -113,29 +79,22 @@ function sum(...parts: Summary[]): Summary {
   };
 }
 
-async function openRows(subject: Subject, name: string, { size, runs, ...goals }: Size): Promise<Row[]> {
+async function openRows({ name, size, runs }: Size): Promise<Row[]> {
   const { before, after } = texts(size);
   const open = { files: { "a.txt": before }, args: ["a.txt"] };
   return within(async (scope) => {
-    const { nvim, client } = await startBridge(scope, subject, open);
+    const { nvim, client } = await startBridge(scope, ours, open);
     const bare = await startSubject(scope, plain, open);
     const path = nvim.path("a.txt");
     const close = () => closeDiff(client, path);
     const carry = () => bare.lua("return #...", after);
-    const [opened, followed, refused, carried, shown, blocked, carryBlock] = await takeTurns(runs, [
+    const [opened, refused, carried, shown, blocked, carryBlock] = await takeTurns(runs, [
       async () => {
         const took = await time(() => client.openDiff(path, after));
         await close();
         return took;
       },
-      async () => {
-        await client.openDiff(path, after);
-        const took = await time(() => nvim.lua("return 1"));
-        await close();
-        return took;
-      },
-      // Sends requests for an unknown tool only to this plugin, because other plugins may never answer such a request.
-      async () => (subject === ours ? time(() => refuse(client, path, after)) : Number.NaN),
+      () => time(() => refuse(client, path, after)),
       () => time(carry),
       async () => z.number().parse(await bare.lua(SHOW, after)),
       async () => {
@@ -149,12 +108,10 @@ async function openRows(subject: Subject, name: string, { size, runs, ...goals }
     return [
       row(`openDiff answered, ${name}`, "ms", opened, {
         floor: sum(summarize(refused), summarize(carried), show),
-        goal: goals.open,
       }),
-      row(`a request to Neovim right after that answer, ${name}`, "ms", followed, { goal: { most: 1.5 } }),
       row(`openDiff blocks the editor, ${name}`, "ms", blocked, {
         floor: sum(summarize(carryBlock), show),
-        goal: goals.openBlock,
+        goal: BLOCK,
       }),
     ];
   });
@@ -180,36 +137,17 @@ async function untilAccepted(client: CompanionClient, nvim: Nvim, code: string) 
   return { took: Number((await arrived) - BigInt(at)) / 1e6, blocked };
 }
 
-async function acceptRows(
-  subject: Subject,
-  name: string,
-  { size, runs, ...goals }: Size,
-  floor: string,
-): Promise<Row[]> {
+async function acceptRows({ name, size, runs }: Size): Promise<Row[]> {
   const { before, after } = texts(size);
   const open = { files: { "a.txt": before }, args: ["a.txt"] };
   return within(async (scope) => {
-    const { nvim, client } = await startBridge(scope, subject, open);
+    const { nvim, client } = await startBridge(scope, ours, open);
     const bare = await startSubject(scope, plain, open);
-    const floorClient = await connectFloor(scope, bare, floor);
-    await bare.lua(READ);
-    await bare.lua(
-      "vim.rpcnotify(floor_job, 'hold', 'ide/diffAccepted', { filePath = 'a.txt', content = bench_text })",
-    );
-    const accept = async (pause: number) => {
-      await client.openDiff(nvim.path("a.txt"), after);
-      await delay(pause);
-      return untilAccepted(client, nvim, subject.accept);
-    };
-    const release = async (pause: number) => {
-      await delay(pause);
-      return untilAccepted(floorClient, bare, "vim.rpcnotify(floor_job, 'release')");
-    };
-    const [accepted, transferred, later, transferredLater, read] = await takeTurns(runs, [
-      () => accept(0),
-      () => release(0),
-      () => accept(PAUSE_MS),
-      () => release(PAUSE_MS),
+    const [accepted, read] = await takeTurns(runs, [
+      async () => {
+        await client.openDiff(nvim.path("a.txt"), after);
+        return untilAccepted(client, nvim, ours.accept);
+      },
       async () => z.number().parse(await bare.lua(READ)),
     ]);
     return [
@@ -217,32 +155,20 @@ async function acceptRows(
         `:GeminiAccept until the client has it, ${name}`,
         "ms",
         accepted.map(({ took }) => took),
-        { floor: sum(summarize(transferred.map(({ took }) => took)), summarize(read)), goal: goals.accept },
-      ),
-      row(
-        `:GeminiAccept after a pause until the client has it, ${name}`,
-        "ms",
-        later.map(({ took }) => took),
-        {
-          floor: sum(summarize(transferredLater.map(({ took }) => took)), summarize(read)),
-          goal: goals.accept,
-        },
+        { floor: read },
       ),
       row(
         `:GeminiAccept blocks the editor, ${name}`,
         "ms",
         accepted.map(({ blocked }) => blocked),
-        { floor: read, goal: goals.acceptBlock },
+        { floor: read, goal: BLOCK },
       ),
     ];
   });
 }
 
-export async function diffRows(subject: Subject, floor: string): Promise<Row[]> {
-  // Omits proposals of 10 MB for other plugins: some plugins need half a minute to show such a proposal.
-  const sizes = Object.entries(SIZES).filter(([, { size }]) => subject === ours || size < 10_000_000);
+export async function diffRows(): Promise<Row[]> {
   const rows: Row[] = [];
-  for (const [name, size] of sizes) rows.push(...(await openRows(subject, name, size)));
-  for (const [name, size] of sizes) rows.push(...(await acceptRows(subject, name, size, floor)));
+  for (const size of SIZES) rows.push(...(await openRows(size)), ...(await acceptRows(size)));
   return rows;
 }
