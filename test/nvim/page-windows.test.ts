@@ -59,6 +59,7 @@ for (const [what, ...keys] of [
   ["the reviewed file in another window", ":1tabnext<CR>", ":edit a.txt<CR>", ":GeminiChanges<CR>", "q"],
   ["a comparison whose file was replaced", "d", "\\t", ":edit b.txt<CR>", ":tabclose<CR>", ":edit a.txt<CR>"],
   ["a comparison whose file was closed", "d", "\\t", ":q<CR>", ":tabclose<CR>", ":edit a.txt<CR>"],
+  ["a comparison that is closed with its file", "d", "\\t", ":q | tabclose<CR>", ":edit a.txt<CR>"],
 ] as const)
   t.test(`nothing of the review page remains after ${what}`, async (t) => {
     const { nvim } = await open(t);

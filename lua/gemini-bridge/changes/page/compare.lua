@@ -28,6 +28,20 @@ function M.is_open(right)
   return open ~= nil and open.right == right
 end
 
+--- Shows the newer text as before the comparison.
+---@param shown gemini_bridge.Comparison
+local function reset(shown)
+  shown.show_lines()
+  if vim.api.nvim_win_is_valid(shown.right) then
+    window.set(shown.right, shown.options)
+    if shown.options.foldmethod == "manual" and vim.api.nvim_win_get_buf(shown.right) == shown.buf then
+      vim.api.nvim_win_call(shown.right, function()
+        vim.cmd("normal! zE") -- the folds of the comparison have become manual folds
+      end)
+    end
+  end
+end
+
 --- Closes the comparison.
 ---@param right? integer Window of the newer text. Default: any window.
 function M.close(right)
@@ -39,15 +53,7 @@ function M.close(right)
   if not shown or not shown.left then
     return
   end
-  shown.show_lines()
-  if vim.api.nvim_win_is_valid(shown.right) then
-    window.set(shown.right, shown.options)
-    if shown.options.foldmethod == "manual" and vim.api.nvim_win_get_buf(shown.right) == shown.buf then
-      vim.api.nvim_win_call(shown.right, function()
-        vim.cmd("normal! zE") -- the folds of the comparison have become manual folds
-      end)
-    end
-  end
+  reset(shown)
   if vim.api.nvim_win_is_valid(shown.left) then
     window.close(shown.left)
   end
@@ -85,7 +91,12 @@ function M.show(right, name, lines)
     buffer = buf,
     once = true,
     callback = function()
-      M.close()
+      -- Does not close the window, because the window is closing already.
+      local shown = open
+      if shown and shown.left == left then
+        open = nil
+        reset(shown)
+      end
     end,
   })
 end

@@ -51,7 +51,7 @@ function M.open(name, redraw)
     vim.api.nvim_create_autocmd(event, { group = view.group, buffer = buf, callback = act })
   end
   on("BufWipeout", view.buf, function()
-    M.dispose(view)
+    M.dispose(view, true)
   end)
   on("WinResized", nil, redraw)
   on("BufReadCmd", view.buf, redraw)
@@ -66,7 +66,9 @@ end
 
 --- Removes all listeners of a page. Idempotent.
 ---@param view gemini_bridge.TreeView
-function M.dispose(view)
+---@param is_closing? boolean True if the user's command is closing windows, such as |:tabclose|. If another window
+--- closed meanwhile, the command would go on with a window of another tab page.
+function M.dispose(view, is_closing)
   if view.is_disposed then
     return
   end
@@ -75,7 +77,10 @@ function M.dispose(view)
   for _, stop in ipairs(view.stops) do
     scheduler.attempt(stop)
   end
-  compare.close(view.right)
+  local delay = is_closing and scheduler.next or scheduler.attempt
+  delay(function()
+    compare.close(view.right)
+  end)
   spans_of[view.buf] = nil
 end
 
