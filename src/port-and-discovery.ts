@@ -47,7 +47,7 @@ export async function openPortAndDiscovery(options: PortAndDiscoveryOptions): Pr
   const { bridge, log, boot, report, signal, undoWith } = options;
   const profiles = profilesOf(boot.clis).filter(isActive);
   const withSockets = profiles.filter(({ socket }) => socket);
-  const isLong = (boot.absence?.duration ?? 0) > RETURN_TIMEOUT_MS;
+  const isLong = (boot.downtime ?? 0) > RETURN_TIMEOUT_MS;
   const tokens = Object.entries(boot.tokens ?? {}).filter(([name]) => !(isLong && isSocketToken(name)));
   const endpoint = await listen({
     names: profiles.map(({ name }) => name),

@@ -20,6 +20,7 @@ import { type Profile, profileOfClient } from "./profiles/profiles.ts";
 import { createPrompts } from "./prompt/prompts.ts";
 import { registerTools } from "./review/diff-tools.ts";
 import { createReviews } from "./review/open-to-outcome.ts";
+import { createStore } from "./store/store.ts";
 import { platform } from "./system/platform.ts";
 import { createTemporaryFiles } from "./system/temporary-files.ts";
 import { createUserFiles } from "./system/user-files.ts";
@@ -126,13 +127,14 @@ export function createServices(options: ServicesOptions): Services {
   const { terminals, agents, activity, hooksOff } = clientStatus;
   const temporaryFiles = createTemporaryFiles(join(boot.stateDirectory, "drafts"));
   const userFiles = createUserFiles(temporaryFiles);
+  const store = createStore({ directory: boot.stateDirectory, instance: boot.instance, log });
   const changes = createChanges({
     bridge,
+    store,
     terminalOf: clientStatus.terminalOf,
     gone: activity.over,
     userFiles,
     boot,
-    reviewed: memory.diffs.map(({ filePath }) => filePath),
     log,
   });
   const reviews = createReviews({
@@ -273,16 +275,20 @@ export function createServices(options: ServicesOptions): Services {
     },
     opened(directories) {
       hooksOff.opened(directories);
-      void changes.opened(directories);
+      store.opened(directories);
     },
-    storeNow: changes.storeNow,
+    storeNow() {
+      changes.storeNow();
+      store.storeNow();
+    },
     endReviews: reviews.close,
     close() {
       editor.close();
       hooksOff.close();
       prompts.close();
       reviews.close(false);
-      return changes.close();
+      changes.close();
+      return store.close();
     },
   };
 }

@@ -15,7 +15,7 @@ const MAX_AGENTS = 64;
 const MAX_TURNS = 1_000;
 
 export interface Turn extends Author {
-  /** Id that the CLI has given to the turn. Not stored. */
+  /** Id that the CLI has given to the turn. */
   id?: string | undefined;
   readonly files: Set<string>;
   /** Reasons why the list of files may be incomplete, such as "Git did not answer after a command". */
@@ -35,25 +35,28 @@ export interface AgentTurns {
   latest(cli: string): Author;
   changed(agent: Agent, path: string): void;
   missed(agent: Agent, gap: string): void;
+  /** Notices that the agent is in a turn, even if this host process has not seen the start of the turn. */
+  goesOn(agent: Agent): void;
   /** Ends the turn of an agent. @returns the turn with its changed files, and reasons why the list may be incomplete */
   end(agent: Agent): Turn;
-  /** Restores the turns that were stored before a restart of the host process. @param turns the turns by session */
-  restore(turns: ReadonlyMap<string, Turn>): void;
 }
 
 /**
  * Creates the store of turns.
- * @param save stores a turn, so that the turn survives a restart of the host process. `undefined` removes the stored
- * turn
+ * @param unseen reason why changes may be missing in a turn whose start this host process has not seen
  */
-export function createAgentTurns(save: (session: string, turn: Turn | undefined) => void): AgentTurns {
+export function createAgentTurns(unseen?: string): AgentTurns {
   const turns = new Map<string, Turn>();
   /** Session of each turn, by the start time of the turn (Unix milliseconds). */
   const sessions = new Map<number, string>();
   let lastTurn = 0;
 
   function turnOf(agent: Agent): Turn {
-    return turns.get(agent.session) ?? begin(agent, "");
+    const known = turns.get(agent.session);
+    if (known) return known;
+    const turn = begin(agent, "");
+    if (unseen !== undefined) turn.gaps.add(unseen);
+    return turn;
   }
 
   function begin(agent: Agent, prompt: string, id?: string): Turn {
@@ -62,7 +65,6 @@ export function createAgentTurns(save: (session: string, turn: Turn | undefined)
     lastTurn = Math.max(Date.now(), lastTurn + 1);
     const turn = { cli: agent.cli, turn: lastTurn, prompt: shorten(prompt), id, ...nothing() };
     turns.set(agent.session, turn);
-    save(agent.session, turn);
     sessions.set(lastTurn, agent.session);
     const [oldest] = sessions.keys();
     if (oldest !== undefined && sessions.size > MAX_TURNS) sessions.delete(oldest);
@@ -88,19 +90,12 @@ export function createAgentTurns(save: (session: string, turn: Turn | undefined)
     missed(agent, gap) {
       const turn = turnOf(agent);
       turn.gaps.add(gap);
-      save(agent.session, turn);
     },
+    goesOn: (agent) => void turnOf(agent),
     end(agent) {
-      const turn = turnOf(agent);
+      const turn = turns.get(agent.session) ?? { cli: agent.cli, turn: 0, prompt: "", ...nothing() };
       turns.set(agent.session, { ...turn, ...nothing() });
-      save(agent.session, undefined);
       return turn;
-    },
-    restore(known) {
-      for (const [session, turn] of known) {
-        turns.set(session, turn);
-        sessions.set(turn.turn, session);
-      }
     },
   };
 }

@@ -1,10 +1,7 @@
 /** Remembers what agents have begun. The end of a turn may be handled after the agent has begun more in its next turn. */
 import type { Agent } from "../contract/hooks.ts";
 
-/**
- * What has begun, by {@link keyOf}. `arrival`: number of the hook event that has reported it; 0 if an earlier host process
- * has got this event.
- */
+/** What has begun, by {@link keyOf}. `arrival`: number of the hook event that has reported it. */
 export type BegunTools = Map<string, { readonly arrival: number }>;
 
 /** @param name path or command that the agent's CLI has sent */

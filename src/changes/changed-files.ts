@@ -8,8 +8,8 @@ import type { Agent } from "../contract/hooks.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 import { type FileState, unknown } from "../system/file-state.ts";
 import { createFileWatch } from "../system/file-watch.ts";
-import type { ChangeMemory, Saved } from "./change-memory.ts";
 import { type Author, beginChange, type FileChange, isChanged, shown } from "./file-change.ts";
+import type { StoredChanges } from "./stored-changes.ts";
 
 /** Maximum total length of all texts (characters). Beyond this limit, the texts of further files are not kept. */
 const MAX_TEXT_LENGTH = 64 * 1024 * 1024;
@@ -46,25 +46,22 @@ export interface ChangedFiles {
    * agent's edit
    */
   begin(path: string, found: FileState, author: Author): FileChange;
-  /**
-   * Restores stored change records, for example after a restart of the host process.
-   * @returns the restored records, except those of files that an agent is still editing
-   */
-  restore(saved: Pick<Saved, "changes" | "awaited">): FileChange[];
+  /** Restores stored change records, for example after a restart of the host process. */
+  restore(changes: readonly FileChange[]): void;
   /** Stops watching the disk. Idempotent. */
   close(): void;
 }
 
 interface ChangedFilesOptions {
   bridge: Bridge;
-  memory: ChangeMemory;
+  stored: StoredChanges;
   /** Called with files that may have changed on disk. */
   look: (paths: ReadonlySet<string>) => void;
   agentWrote(path: string, agent: Agent): void;
 }
 
 export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
-  const { bridge, memory } = options;
+  const { bridge, stored } = options;
   const files = new Map<string, FileChange>();
   /** Total length of the texts of each file (characters). */
   const sizes = new Map<string, number>();
@@ -87,9 +84,6 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
   const awaitingAgent = (path: string, except?: Agent) =>
     [...awaited.values()].find(({ agent, paths }) => agent.session !== except?.session && paths.has(path))
       ?.agent;
-  const remember = () =>
-    memory.await([...awaited.values()].map(({ agent, paths }) => ({ agent, paths: [...paths.keys()] })));
-
   function beginEdit(agent: Agent, path: string, arrival: number): void {
     const { paths } = awaited.get(agent.session) ?? { paths: new Map<string, readonly number[]>() };
     paths.set(path, [...(paths.get(path) ?? []), arrival]);
@@ -124,7 +118,7 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
     if (change && !isChanged(change) && !awaitingAgent(path)) {
       files.delete(path);
       count(path, 0);
-      memory.forget(path);
+      stored.forget(path);
     }
     if (files.has(path)) watch.add(path);
     else watch.remove(path);
@@ -166,19 +160,17 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
       if (before === change) return;
       if (cause.agent) options.agentWrote(change.path, cause.agent);
       put(change);
-      memory.save(change);
+      stored.save(change);
       tidy(change.path);
       const isWritten = cause.agent !== undefined || (before && before.version !== change.version);
       show(change.path, isWritten ?? false, cause);
     },
     await(agent, path, arrival) {
       beginEdit(agent, path, arrival);
-      remember();
       tidy(path);
     },
     arrived(agent, path) {
       setEdits(agent, path, awaited.get(agent.session)?.paths.get(path)?.slice(1) ?? []);
-      remember();
       tidy(path);
     },
     awaitedBy: ({ session }, arrival) =>
@@ -193,7 +185,6 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
           path,
           edits.filter((edit) => edit >= arrival),
         );
-      remember();
       for (const [path] of all) tidy(path);
     },
     awaitingAgent,
@@ -205,18 +196,13 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
       const fits = found.kind !== "known" || total + found.text.length <= MAX_TEXT_LENGTH;
       return beginChange(path, fits ? found : { ...unknown(FULL), version: found.version }, author);
     },
-    restore(saved) {
-      // Adds the stored edits instead of replacing the current edits: agents may have begun edits since this host
-      // process started.
-      for (const { agent, paths } of saved.awaited) for (const path of paths) beginEdit(agent, path, 0);
-      remember();
-      for (const change of saved.changes) {
+    restore(changes) {
+      for (const change of changes) {
         put(change);
         tidy(change.path);
         show(change.path, false);
       }
       follow();
-      return saved.changes.filter(({ path }) => !awaitingAgent(path));
     },
     close: watch.close,
   };

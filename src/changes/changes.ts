@@ -10,6 +10,7 @@ import type { changeEvents } from "../contract/changes.ts";
 import type { Agent, AgentEvent, Begun } from "../contract/hooks.ts";
 import type { Boot } from "../contract/neovim.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
+import type { Store } from "../store/store.ts";
 import {
   type FileState,
   readSeen,
@@ -20,7 +21,6 @@ import {
 } from "../system/file-state.ts";
 import type { UserFiles } from "../system/user-files.ts";
 import { createAgentTurns } from "./agent-turns.ts";
-import { createChangeMemory } from "./change-memory.ts";
 import { createChangedFiles } from "./changed-files.ts";
 import type { OpenPlaces } from "./commands.ts";
 import { type FileChange, follow, obstacle, textBefore } from "./file-change.ts";
@@ -31,18 +31,16 @@ import { createDecisions } from "./keep-and-undo.ts";
 import { bufferLines } from "./line-diff.ts";
 import { createMovedFileSearch, type MovedFileSearch } from "./moved-files.ts";
 import { createStaging } from "./staging.ts";
+import { createStorableFiles } from "./storable-files.ts";
+import { createStoredChanges } from "./stored-changes.ts";
 import { createTurnReport, type TurnReportOptions } from "./turn-report.ts";
 import { createUndoNotes } from "./undo-notes.ts";
-import { isBelow } from "./work-tree.ts";
+
+/** Reason why changes of a turn may be missing that began before this host process. */
+const RESTARTED = "the bridge was restarted during the turn";
 
 /** Timeout for an answer of Lua. Lua cannot answer while Neovim shows a prompt. */
 const LUA_TIMEOUT_MS = 200;
-
-/**
- * Maximum downtime of the host process during an agent's edit or command. After a longer downtime, changes are not
- * attributed to the agent, because the user has probably changed files, too.
- */
-const MAX_ABSENCE_MS = 10_000;
 
 export interface Changes {
   /**
@@ -64,46 +62,38 @@ export interface Changes {
   undone(agent: Agent): string | undefined;
   /** Called when the last connection of a CLI has closed. */
   left(cli: string): Promise<void>;
-  /** Called when the user has opened directories in Neovim. */
-  opened(directories: readonly string[]): Promise<void>;
   readonly history: History;
   readonly handlers: Pick<EventHandlers, keyof typeof changeEvents>;
-  /** Stores all changes and the history synchronously, because the process is about to end. */
+  /** Gives everything to the store, because the process is about to end. */
   storeNow(): void;
-  /** Stops watching the disk, and stores all changes and the history. Idempotent. */
-  close(): Promise<void>;
+  /** Stops watching the disk, and gives everything to the store. Idempotent. */
+  close(): void;
 }
 
 function counted(count: number, noun: string): string[] {
   return count === 0 ? [] : [`${count} ${noun}${count === 1 ? "" : "s"}`];
 }
 
-interface ChangesOptions
-  extends Pick<TrackerOptions, "gone" | "reviewed">,
-    Pick<TurnReportOptions, "terminalOf"> {
+interface ChangesOptions extends Pick<TrackerOptions, "gone">, Pick<TurnReportOptions, "terminalOf"> {
   bridge: Bridge;
+  store: Store;
   userFiles: UserFiles;
-  boot: Pick<Boot, "stateDirectory" | "instance" | "exclude" | "absence" | "notes" | "workspace">;
+  boot: Pick<Boot, "stateDirectory" | "exclude" | "notes" | "workspace" | "downtime">;
   log: Log;
 }
 
-export function createChanges({ bridge, userFiles, boot, log, ...options }: ChangesOptions): Changes {
-  const { terminalOf, gone, reviewed } = options;
-  const { stateDirectory, instance, exclude, absence, workspace } = boot;
+export function createChanges(options: ChangesOptions): Changes {
+  const { bridge, store, userFiles, boot, log, terminalOf, gone } = options;
+  const { stateDirectory, workspace } = boot;
   const { directories } = workspace;
-  const memory = createChangeMemory({ directory: stateDirectory, instance, exclude, log });
-  const { mayKeep } = memory;
-  const turns = createAgentTurns(memory.saveTurn);
-  const history = createHistory({
-    directory: stateDirectory,
-    instance,
-    mayKeep,
-    authorOf: turns.latest,
-    log,
-  });
+  const storable = createStorableFiles(boot.exclude);
+  const { mayStore } = storable;
+  const stored = createStoredChanges(store, mayStore);
+  const turns = createAgentTurns(boot.downtime === undefined ? undefined : RESTARTED);
+  const history = createHistory({ store, mayStore, authorOf: turns.latest });
   const files = createChangedFiles({
     bridge,
-    memory,
+    stored,
     look: (paths) => void enqueue(() => lookAgain(paths)),
     agentWrote(path, agent) {
       decisions.agentWrote(path, agent);
@@ -120,16 +110,13 @@ export function createChanges({ bridge, userFiles, boot, log, ...options }: Chan
     files,
     turns,
     history,
-    memory: memory.commands,
     stateDirectory,
-    reviewed,
     commandEnded: () => staging.commandEnded(),
     enqueue,
     openPlaces,
-    resumed: () => resumed,
   });
   const { areCommandsRunning } = tracker;
-  const notes = createUndoNotes({ sessionOf: turns.sessionOf, isShared: mayKeep });
+  const notes = createUndoNotes({ sessionOf: turns.sessionOf, isShared: mayStore });
   const decisions = createDecisions({
     bridge,
     files,
@@ -228,44 +215,33 @@ export function createChanges({ bridge, userFiles, boot, log, ...options }: Chan
     if (change && now.version !== change.version) files.set(follow(change, now));
   }
 
-  /** Loads the data stored before a restart of the host process, and resumes tracking unfinished edits and commands. */
-  async function resume() {
-    const saved = await memory.load();
-    const isLong = absence !== undefined && absence.duration > MAX_ABSENCE_MS;
-    tracker.resume(
-      saved.awaited.map(({ agent }) => agent),
-      isLong ? [] : saved.awaited,
-      isLong ? saved.commands.map((command) => ({ ...command, snapshot: undefined })) : saved.commands,
-    );
-    const written = await Promise.all((absence?.written ?? []).map(readWrittenFile));
-    return { saved, written };
+  /**
+   * Restores stored changes that are not listed yet.
+   * @param isWanted selects files by path
+   * @returns the paths of those that are still changed
+   */
+  async function restoreStored(isWanted = (_path: string) => true): Promise<string[]> {
+    const changes = stored.restore().filter(({ path }) => !files.get(path) && isWanted(path));
+    files.restore(changes);
+    await syncPaths(changes.map(({ path }) => path));
+    return changes.map(({ path }) => path).filter((path) => files.get(path));
   }
 
-  const resumed = resume();
-
-  /** Takes over the unreviewed changes of earlier Neovim instances in these directories, and tells the user. */
-  async function takeLeft(open: readonly string[], noteCount: number): Promise<void> {
-    const roots = await Promise.all(open.map(realPath));
-    const isWanted = (path: string) => !files.get(path) && roots.some((root) => isBelow(path, root));
-    const left = await memory.takeLeft(isWanted);
-    files.restore({ changes: left, awaited: [] });
-    await syncPaths(left.map(({ path }) => path));
-    for (const { path } of left) staging.wrote(path);
-    if (left.length > 0) await staging.keep();
-    const count = left.filter(({ path }) => files.get(path)).length;
-    const found = [...counted(count, "unreviewed change"), ...counted(noteCount, "note")].join(" and ");
+  /** Takes over the undecided changes of ended Neovims with the same directories, and tells the user. */
+  async function takeOver(): Promise<void> {
+    await store.takeOver(directories);
+    const taken = await restoreStored(mayStore);
+    for (const path of taken) staging.wrote(path);
+    if (taken.length > 0) await staging.keep();
+    const count = taken.filter((path) => files.get(path)).length;
+    const found = [...counted(count, "unreviewed change"), ...counted(boot.notes, "note")].join(" and ");
     const remedy = count > 0 ? "see :GeminiChanges" : "send them with :GeminiSend --notes";
     if (found) bridge.tell("message", { level: "info", text: `${found} from an earlier session: ${remedy}` });
   }
 
   void enqueue(async () => {
-    const { saved, written } = await resumed;
-    turns.restore(saved.turns);
-    const unawaited = files.restore(saved);
-    for (const { path, now } of written) await wroteHere(path, now);
-    await syncPaths(unawaited.map(({ path }) => path));
-    void tracker.resolveGone();
-    await takeLeft(directories, boot.notes);
+    await restoreStored(); // of the earlier host of this Neovim
+    await takeOver();
   });
 
   /** Runs a function with the change record of a file. Does nothing if there is no record. */
@@ -301,7 +277,6 @@ export function createChanges({ bridge, userFiles, boot, log, ...options }: Chan
     agreed: tracker.agreed,
     undone: notes.take,
     left: tracker.resolveGone,
-    opened: (open) => enqueue(() => takeLeft(open, 0)),
     history,
     handlers: {
       ...answerHistoryRequests({
@@ -321,7 +296,7 @@ export function createChanges({ bridge, userFiles, boot, log, ...options }: Chan
         return enqueue(async () => (await seen)?.());
       },
       file_written({ path: named }) {
-        const seen = resumed.then(() => readWrittenFile(named));
+        const seen = readWrittenFile(named);
         return enqueue(async () => {
           const { path, now } = await seen;
           await wroteHere(path, now);
@@ -338,16 +313,13 @@ export function createChanges({ bridge, userFiles, boot, log, ...options }: Chan
           }),
         ),
     },
-    storeNow() {
-      memory.storeNow();
-      history.storeNow();
-    },
-    async close() {
+    storeNow: history.storeNow,
+    close() {
       files.close();
       staging.close();
-      await tracker.close();
-      await memory.close();
-      await history.close();
+      tracker.close();
+      storable.close();
+      history.storeNow();
     },
   };
 }

@@ -16,7 +16,7 @@ import {
   TOO_LONG,
   unknown,
 } from "../system/file-state.ts";
-import { restoreTree, SLOW, type StoredTree, type TreeSnapshot, takeTrees } from "./tree-snapshot.ts";
+import { SLOW, type TreeSnapshot, takeTrees } from "./tree-snapshot.ts";
 import { findOutside, listFiles, MAX_LISTED_FILES, NOT_UTF8, type Outside } from "./untracked-directories.ts";
 import { type Candidate, candidatesAt, type Scope } from "./work-tree.ts";
 
@@ -25,8 +25,6 @@ const MAX_TEXT_BYTES = 32 * 1024 * 1024;
 
 export const LATE = "the agent began before the file was read";
 const FULL = "too many other files differ from Git, or are not in Git";
-const INDEX_CHANGED = "the bridge was restarted while a command changed Git's index";
-const NOT_STORED = "the bridge was restarted during a command";
 export const TOO_MANY = `more than ${MAX_LISTED_FILES} files are not in a Git work tree`;
 
 export interface Snapshot {
@@ -139,27 +137,6 @@ export function createSnapshots(): Snapshots {
     },
     forget: () => remembered.clear(),
   };
-}
-
-/** Stored form of a snapshot. The file states are stored separately. */
-export interface StoredSnapshot extends Pick<Snapshot, "since" | "outside" | "gaps"> {
-  readonly trees: readonly StoredTree[];
-}
-
-/** Restores a snapshot after a restart of the host process. @param snapshot undefined if only a part was stored */
-export async function restoreSnapshot(
-  snapshot: StoredSnapshot | undefined,
-  files: Map<string, FileState>,
-  scope: Scope,
-): Promise<Snapshot> {
-  const nowhere = { directories: [], except: [] };
-  if (!snapshot)
-    return { since: Date.now(), files: new Map(), trees: [], outside: nowhere, gaps: [NOT_STORED] };
-  const { since, outside, gaps } = snapshot;
-  const restored = await Promise.all(snapshot.trees.map((tree) => restoreTree(tree, scope)));
-  const trees = restored.filter((tree) => tree !== undefined);
-  const isWhole = trees.length === restored.length;
-  return { since, files, trees, outside, gaps: isWhole ? gaps : [...gaps, INDEX_CHANGED] };
 }
 
 async function lookOutside(outside: Outside, begun: Begun): Promise<{ found: Candidate[]; gaps: string[] }> {

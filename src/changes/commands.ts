@@ -2,13 +2,11 @@
  * Finds the files that agents change with shell commands. Takes a snapshot before each command, and compares the files
  * with the snapshot after the command.
  */
-import { randomUUID } from "node:crypto";
 import { createYielder } from "../base/work-slices.ts";
 import type { Agent, Begun } from "../contract/hooks.ts";
 import { type FileState, inodeOf, readState, unknown } from "../system/file-state.ts";
 import { compare, statesBefore, TOO_MUCH, type Touched } from "./command-comparison.ts";
-import type { CommandMemory, RestoredCommand } from "./command-memory.ts";
-import { createSnapshots, lengthOf, restoreSnapshot, type Snapshot } from "./command-snapshot.ts";
+import { createSnapshots, lengthOf, type Snapshot } from "./command-snapshot.ts";
 import type { Scope } from "./work-tree.ts";
 
 /**
@@ -50,8 +48,6 @@ export interface Commands {
    * @param begun aborted when the command begins. Files that were not read before this moment count as unknown
    */
   start(agent: Agent, command: string, places: OpenPlaces, begun: Begun): Promise<Snapshot>;
-  /** Resumes tracking a command that started before the host process restarted. */
-  resume(command: RestoredCommand): void;
   /**
    * Ends a command, and compares the files with the snapshot from before the command.
    * @returns undefined if no hook reported the start of the command
@@ -81,12 +77,9 @@ export interface Commands {
   editing(path: string, now: FileState): void;
   /** Empties the cache of files that were read for the last snapshot. */
   forget(): void;
-  /** Resolves when the snapshots of running commands are stored. */
-  stored(): Promise<void>;
 }
 
 interface Command {
-  readonly id: string;
   readonly agent: Agent;
   readonly command: string;
   readonly scope: Scope;
@@ -109,12 +102,11 @@ interface Command {
  * Creates the tracker of shell commands.
  * @param except directory of the plugin's own files. These files are not tracked
  */
-export function createCommands(except: string, memory: CommandMemory): Commands {
+export function createCommands(except: string): Commands {
   const snapshots = createSnapshots();
   const running = new Set<Command>();
-  let storing: Promise<unknown> = Promise.resolve();
 
-  function begin(one: Pick<Command, "id" | "agent" | "command" | "scope" | "snapshot">): void {
+  function begin(one: Pick<Command, "agent" | "command" | "scope" | "snapshot">): void {
     const command: Command = {
       ...one,
       settled: new Map(),
@@ -151,13 +143,8 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
     return { written: written.filter(({ before, after }) => before.version !== after.version), gaps };
   }
 
-  function settle(one: Command, path: string, now: FileState): void {
-    one.settled.set(path, now);
-    memory.settled(one.id, path, now);
-  }
-
   function settled(path: string, now: FileState): void {
-    for (const one of running) settle(one, path, now);
+    for (const one of running) one.settled.set(path, now);
   }
 
   /** @param until time of the states (Unix milliseconds). Commands that started later did not cause these states */
@@ -183,7 +170,7 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
         if (!now || isSame(state, now)) continue;
         if (state.kind === "known" && inode !== undefined && inode !== inodeOf(now)) noticed.add(inode);
         if (!found.has(path)) found.set(path, { agent, before: state });
-        if (one.settled.get(path) === settled.get(path)) settle(one, path, now);
+        if (one.settled.get(path) === settled.get(path)) one.settled.set(path, now);
       }
     }
     return found;
@@ -191,19 +178,10 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
 
   return {
     async start(agent, command, places, begun) {
-      const { directories } = places;
-      const scope = { directories, except };
+      const scope = { directories: places.directories, except };
       const snapshot = snapshots.take({ agent, known: places.files, scope, begun });
-      const id = randomUUID();
-      begin({ id, agent, command, scope, snapshot });
-      const started = { agent, command, directories };
-      memory.begin(id, started);
-      storing = Promise.allSettled([storing, snapshot.then((taken) => memory.save(id, started, taken))]);
+      begin({ agent, command, scope, snapshot });
       return snapshot;
-    },
-    resume({ directories, ...saved }) {
-      const scope = { directories, except };
-      begin({ ...saved, scope, snapshot: restoreSnapshot(saved.snapshot, saved.files, scope) });
     },
     async end(agent, command) {
       const one = [...running].find(
@@ -221,7 +199,6 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
         return { written: written.map((file) => ({ ...file, earlier: others.get(file.path) })), gaps };
       } finally {
         running.delete(one);
-        memory.forget(one.id);
       }
     },
     ofAgent: ({ session }) =>
@@ -242,7 +219,6 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
         if (hasEnded && !seen.has(path)) seen.set(path, { now, settled: settled.get(path) });
     },
     forget: snapshots.forget,
-    stored: async () => void (await storing),
   };
 }
 

@@ -43,18 +43,18 @@ export function answerHistoryRequests({
       enqueue(async () => {
         const open = await Promise.all(directories.map(realPath));
         const isOpen = ({ path }: Entry) => open.some((directory) => isBelow(path, directory));
-        bridge.tell("history_show", { id, entries: (await history.list()).filter(isOpen).map(shown) });
+        bridge.tell("history_show", { id, entries: history.list().filter(isOpen).map(shown) });
       }),
     history_opened: ({ id }) =>
       enqueue(async () => {
-        const texts = (await history.read([id])).get(id)?.texts;
+        const texts = history.read([id]).get(id)?.texts;
         const problem = texts ? undefined : UNKNOWN;
         const [before, after] = [bufferLines(texts?.before ?? ""), bufferLines(texts?.after ?? "")];
         bridge.tell("history_diff", { id, before, after, problem });
       }),
     history_undo: ({ ids }) =>
       enqueue(async () => {
-        const entries = await history.read(ids);
+        const entries = history.read(ids);
         const undoneEntries: Entry[] = [];
         const problems: string[] = [];
         // The ids have the order of the list: newest first.

@@ -3,15 +3,13 @@
  * restarts. Texts of files that are not shared with agents are not stored.
  */
 import { randomUUID } from "node:crypto";
-import { join } from "node:path";
 import * as z from "zod";
-import type { Log } from "../base/log.ts";
 import type { Original, ReviewHistory } from "../base/reviews.ts";
 import type { Agent } from "../contract/hooks.ts";
+import type { Store } from "../store/store.ts";
 import { isAbsent, MAX_FILE_BYTES, realPath } from "../system/file-state.ts";
-import { SavedMetadata } from "./command-memory.ts";
 import type { Author, FileChange } from "./file-change.ts";
-import { createJournal, JOURNAL, journalsIn, pruneJournals, readLines, valuesOf } from "./journal.ts";
+import { StoredMetadata } from "./stored-changes.ts";
 
 const MAX_AGE_MS = 24 * 60 * 60 * 1_000;
 const MAX_SIZE_BYTES = 32 * 1024 * 1024;
@@ -22,19 +20,10 @@ const MAX_SIZE_BYTES = 32 * 1024 * 1024;
  */
 const MAX_OPEN_LENGTH = 16 * 1024 * 1024;
 
-/**
- * Delay between the last new entry and the removal of old entries. A turn may create many entries, which cause only one
- * removal.
- */
-const PRUNE_DELAY_MS = 5_000;
-
 /** Delay before the text of a review is stored, so that the CLI gets its answer first. */
 const SAVE_DELAY_MS = 250;
 
-/** Text of a file, with one character for each byte (latin1); null for a missing file. */
-const Text = z.string().nullable();
-
-const Entry = z.object({
+const Outline = z.object({
   id: z.string(),
   /** Time of the entry (Unix milliseconds). */
   at: z.number(),
@@ -51,18 +40,28 @@ const Entry = z.object({
    */
   kind: z.enum(["proposed", "accepted", "edited", "rejected", "written"]),
   /** Mode and owner of the file before the change, if it existed. */
-  metadata: SavedMetadata.optional(),
-  /** Texts before and after the change. Absent if unknown, or if the file is not shared with agents. */
-  texts: z.object({ before: Text, after: Text }).optional(),
+  metadata: StoredMetadata.optional(),
+  /**
+   * Whether the file existed before and after the change. Absent if the texts are unknown, or if the file is not shared
+   * with agents.
+   */
+  exists: z.object({ before: z.boolean(), after: z.boolean() }).optional(),
 });
-export type Entry = z.infer<typeof Entry>;
-type Texts = NonNullable<Entry["texts"]>;
-export type KnownEntry = Entry & { texts: Texts };
-type Outline = Omit<Entry, "texts">;
+type Outline = z.infer<typeof Outline>;
+
+/** Texts of a file, with one character for each byte (latin1); null for a missing file. */
+interface Texts {
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+/** An entry. `texts`: texts before and after the change. Absent if unknown, or if the file is not shared with agents. */
+export type Entry = Omit<Outline, "exists"> & { readonly texts?: Texts | undefined };
+export type KnownEntry = Entry & { readonly texts: Texts };
 
 /** A text that an agent proposes in a review. After an acceptance, `content` includes the user's edits. */
 interface Proposal {
-  readonly entry: Outline;
+  readonly entry: Entry;
   readonly content: string;
   readonly original: Original;
 }
@@ -78,31 +77,24 @@ export interface History extends ReviewHistory {
    * @param texts texts before and after the write; undefined if one of these is unknown
    */
   agreed(path: string, texts: Texts | undefined): void;
-  /** Returns all entries, newest first. */
-  list(): Promise<Entry[]>;
+  /** Returns all entries without their texts, newest first. */
+  list(): Entry[];
   /** Returns entries by id. Leaves out missing entries, and entries without texts. */
-  read(ids: readonly string[]): Promise<Map<string, KnownEntry>>;
-  /** Stores all entries synchronously, because the process is about to end. */
+  read(ids: readonly string[]): Map<string, KnownEntry>;
+  /** Gives all entries to the store, which writes them. Idempotent. */
   storeNow(): void;
-  /** Stores all entries. Idempotent. */
-  close(): Promise<void>;
 }
 
 interface HistoryOptions {
-  /** Directory in which only the user may write. */
-  directory: string;
-  /** Id of this Neovim process. Ids are never reused. */
-  instance: string;
-  mayKeep: (path: string) => boolean;
+  store: Store;
+  /** Returns whether the text of a file may be stored. */
+  mayStore: (path: string) => boolean;
   /** Returns the current turn of a CLI. */
   authorOf: (cli: string) => Author;
-  log: Log;
 }
 
-export function createHistory({ directory, instance, mayKeep, authorOf, log }: HistoryOptions): History {
-  const all = join(directory, "history");
-  const own = join(all, `${instance}${JOURNAL}`);
-  const journal = createJournal(own, log);
+export function createHistory({ store, mayStore, authorOf }: HistoryOptions): History {
+  const list = store.list({ name: "history", schema: Outline, maxAge: MAX_AGE_MS, maxSize: MAX_SIZE_BYTES });
   /**
    * Open entries, oldest first: later edits of the same turn can extend them. The key contains the session and the
    * path.
@@ -112,25 +104,21 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
   let openLength = 0;
   const ofReviews = new Map<number, Proposal>();
   /** Entry of each file's last review, by path. Leaves out the texts, because they may be long. */
-  const lastReview = new Map<string, Outline>();
+  const lastReview = new Map<string, Entry>();
   /** Entries that are not stored yet, by id. */
   const unsaved = new Map<string, { keep: () => void; timer: NodeJS.Timeout }>();
-  let pruning: NodeJS.Timeout | undefined;
 
   function save(entry: Entry): Entry {
     const { texts, ...rest } = entry;
     clearTimeout(unsaved.get(entry.id)?.timer);
     unsaved.delete(entry.id);
-    journal.save(entry.id, texts && mayKeep(entry.path) ? entry : rest);
-    clearTimeout(pruning);
-    pruning = setTimeout(() => void prune(), PRUNE_DELAY_MS).unref();
+    if (!texts || !mayStore(entry.path)) list.set(entry.id, rest);
+    else {
+      const { before, after } = texts;
+      const exists = { before: before !== null, after: after !== null };
+      list.set(entry.id, { ...rest, exists }, { before: before ?? "", after: after ?? "" });
+    }
     return entry;
-  }
-
-  async function prune(): Promise<void> {
-    journal.trim(MAX_AGE_MS, MAX_SIZE_BYTES);
-    const others = (await journalsIn(all)).filter((file) => file !== own);
-    await pruneJournals(others, MAX_AGE_MS, MAX_SIZE_BYTES);
   }
 
   function release(key: string): void {
@@ -159,29 +147,12 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
     lastReview.set(entry.path, entry);
   }
 
-  function begin(kind: Entry["kind"], { cli, turn, prompt }: Author, path: string): Outline {
+  function begin(kind: Entry["kind"], { cli, turn, prompt }: Author, path: string): Entry {
     return { id: randomUUID(), at: Date.now(), cli, turn, prompt, path, kind };
   }
 
   function keepAll(): void {
     for (const { keep } of unsaved.values()) keep();
-  }
-
-  async function storeAll(): Promise<void> {
-    keepAll();
-    await journal.flush();
-  }
-
-  /**
-   * Returns entries, newest first.
-   * @param isWanted selects entries by id before they are parsed, because parsing long texts is slow
-   */
-  async function list(isWanted = (_id: string): boolean => true): Promise<Entry[]> {
-    await storeAll();
-    const lines = (await Promise.all((await journalsIn(all)).map(readLines))).flat();
-    const wanted = lines.filter(({ key }) => isWanted(key));
-    const entries = wanted.flatMap(valuesOf).flatMap((value) => Entry.safeParse(value).data ?? []);
-    return entries.filter(({ at }) => Date.now() - at < MAX_AGE_MS).sort((a, b) => b.at - a.at);
   }
 
   return {
@@ -224,23 +195,25 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
       // The entry may still say "proposed", because the user can also accept a proposal in the CLI's terminal.
       if (entry) save({ ...entry, kind: entry.kind === "edited" ? "edited" : "accepted", texts });
     },
-    list: () => list(),
-    async read(ids) {
+    list() {
+      keepAll();
+      const entries = list.entries().map(({ value: { exists: _, ...entry } }) => entry);
+      return entries.sort((a, b) => b.at - a.at);
+    },
+    read(ids) {
+      keepAll();
       const wanted = new Set(ids);
       const known = new Map<string, KnownEntry>();
-      for (const entry of await list((id) => wanted.has(id)))
-        if (entry.texts) known.set(entry.id, { ...entry, texts: entry.texts });
+      for (const { key, value } of list.entries()) {
+        const { exists, ...entry } = value;
+        const texts = wanted.has(key) && exists ? list.texts(key) : undefined;
+        if (!texts) continue;
+        const textOf = (name: "before" | "after") => (exists?.[name] ? (texts[name] ?? null) : null);
+        known.set(key, { ...entry, texts: { before: textOf("before"), after: textOf("after") } });
+      }
       return known;
     },
-    storeNow() {
-      keepAll();
-      journal.flushSync();
-    },
-    async close() {
-      keepAll();
-      await journal.close();
-      clearTimeout(pruning);
-    },
+    storeNow: keepAll,
   };
 }
 

@@ -8,9 +8,7 @@ import { type FileState, readState, realPath, unknown } from "../system/file-sta
 import type { AgentTurns } from "./agent-turns.ts";
 import { createAgreements } from "./agreements.ts";
 import { type BegunTools, forget, hasBegunAfter, keyOf } from "./begun-tools.ts";
-import type { PendingEdits } from "./change-memory.ts";
 import type { ChangedFiles } from "./changed-files.ts";
-import type { CommandMemory, RestoredCommand } from "./command-memory.ts";
 import { LATE } from "./command-snapshot.ts";
 import { type CommandResult, createCommands, type EarlierWrite, type OpenPlaces } from "./commands.ts";
 import { type FileChange, fileStateOf, follow, textsOf } from "./file-change.ts";
@@ -44,14 +42,8 @@ interface Tracker {
    * agents first. A function that `enqueue` runs must not await the result, because the function would wait for itself.
    */
   resolveGone(cli?: string): Promise<void>;
-  /** Resumes tracking agents, edits and commands after a restart of the host process. */
-  resume(
-    agents: readonly Agent[],
-    edits: readonly PendingEdits[],
-    commands: readonly RestoredCommand[],
-  ): void;
-  /** Stops tracking. Resolves when the running commands are stored. Idempotent. */
-  close(): Promise<void>;
+  /** Stops tracking. Idempotent. */
+  close(): void;
 }
 
 export interface TrackerOptions {
@@ -62,22 +54,14 @@ export interface TrackerOptions {
   files: ChangedFiles;
   turns: AgentTurns;
   history: History;
-  memory: CommandMemory;
   /** Directory of the plugin's own files. These files are not tracked. */
   stateDirectory: string;
   /** Returns the files and directories that are open in Neovim. */
   openPlaces(): Promise<OpenPlaces>;
-  /** Paths of the reviews that were open when the earlier host process ended, as the CLIs spell them. */
-  reviewed: readonly string[];
   /** Called when a command has ended and its changes are known. */
   commandEnded(): void;
   /** Runs functions one after the other. */
   enqueue(run: () => void | Promise<void>): Promise<void>;
-  /**
-   * Resolves when all commands that began before a restart of the host process are loaded. The end of a command must
-   * not be handled earlier, because the command may be one of them.
-   */
-  resumed(): Promise<unknown>;
 }
 
 /** Path of a file, and its state when the hook event arrived. */
@@ -93,7 +77,7 @@ interface SeenBefore extends Seen {
 
 export function createTracker(options: TrackerOptions): Tracker {
   const { files, turns, history, openPlaces, enqueue } = options;
-  const commands = createCommands(options.stateDirectory, options.memory);
+  const commands = createCommands(options.stateDirectory);
   const agents = createAgents({ gone: () => void resolveGone(), changed: files.follow });
   const agreements = createAgreements();
   let arrivals = 0; // number of hook events so far
@@ -105,10 +89,6 @@ export function createTracker(options: TrackerOptions): Tracker {
   /** Edits for which the CLI asked the user before the tool started, as Qwen Code does. By agent and path. */
   const asked: BegunTools = new Map();
   const begunCommands: BegunTools = new Map();
-  /** Files for which a CLI asked the user before a restart of the host process. */
-  const askedEarlier = new Set(options.reviewed);
-  /** Edits that began before a restart of the host process, by agent and path. The report of their end may be lost. */
-  const inherited: BegunTools = new Map();
   /** Commands whose turn ended before the end of the command was reported. The report may still come. */
   const unended: BegunTools = new Map();
   /**
@@ -158,9 +138,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     const known = files.get(path) ?? takeEarlier(path, now, await seen.earlier);
     if (!isAsked) agreements.forget(path);
     const other = files.awaitingAgent(path, agent);
-    const isInherited = inherited.delete(keyOf(agent, path));
-    if (isInherited) files.arrived(agent, path);
-    if (known && !other) catchUp(known, now, isInherited ? agent : commands.runner);
+    if (known && !other) catchUp(known, now, commands.runner);
     else if (!known) files.set(files.begin(path, now, turns.authorOf(agent)));
   }
 
@@ -185,14 +163,13 @@ export function createTracker(options: TrackerOptions): Tracker {
       history.agreed(path, textsOf(before, after));
       files.set(after);
     } else wrote(agent, before, now);
-    inherited.delete(keyOf(agent, path));
     files.arrived(agent, path);
   }
 
   /** Handles the start of a tool. Reads files at once, but handles the result only after earlier events. */
   async function toolStarts(agent: Agent, tool: Tool, begun: Begun): Promise<void> {
     if (tool.kind === "edit") {
-      const isAsked = asked.delete(keyOf(agent, tool.filePath)) || askedEarlier.delete(tool.filePath);
+      const isAsked = asked.delete(keyOf(agent, tool.filePath));
       const seen = readBeforeEdit(agent, tool.filePath, begun);
       void enqueue(async () => editStarts(agent, await seen, isAsked));
       await seen;
@@ -211,7 +188,7 @@ export function createTracker(options: TrackerOptions): Tracker {
       const seen = readAfterEdit(agent, tool.filePath);
       await enqueue(async () => editEnds(agent, await seen, failed, texts));
     } else if (tool.kind === "shell") {
-      const result = options.resumed().then(() => commands.end(agent, tool.command));
+      const result = commands.end(agent, tool.command);
       await enqueue(async () => {
         const found = await result;
         if (found) return commandEnds(agent, found);
@@ -297,7 +274,7 @@ export function createTracker(options: TrackerOptions): Tracker {
    * disk, and stops tracking them.
    * @param arrival number of the event that has ended the turn. What has begun later is left alone
    * @param isGone true if the agent's process has ended. Its pending edits may then have happened without a report. A
-   * running process reports the end of every edit, except for edits that began before a restart of the host process
+   * running process reports the end of every edit
    */
   async function turnEnds(agent: Agent, arrival: number, isGone: boolean): Promise<void> {
     const isOver = (command: string) => !hasBegunAfter(arrival, begunCommands, agent, command);
@@ -308,11 +285,10 @@ export function createTracker(options: TrackerOptions): Tracker {
     for (const path of files.awaitedBy(agent, arrival)) {
       takeUnclear(path);
       const change = files.get(path);
-      const isOwn = isGone || inherited.has(keyOf(agent, path));
-      if (change) catchUp(change, await readState(path), isOwn ? agent : commands.runner);
+      if (change) catchUp(change, await readState(path), isGone ? agent : commands.runner);
     }
     files.abandon(agent, arrival);
-    [places, asked, begunCommands, inherited].map((known) => forget(known, agent, arrival));
+    [places, asked, begunCommands].map((known) => forget(known, agent, arrival));
     if (!agents.areAtWork) commands.forget();
     options.report(agent);
   }
@@ -351,6 +327,10 @@ export function createTracker(options: TrackerOptions): Tracker {
         case "tool_ended":
           return toolEnds(agent, event);
         case "turn_ended":
+          return enqueue(() => {
+            turns.goesOn(agent);
+            return turnEnds(agent, arrival, false);
+          });
         case "session_ended":
           return enqueue(() => turnEnds(agent, arrival, false));
         case "permission_asked": {
@@ -378,18 +358,6 @@ export function createTracker(options: TrackerOptions): Tracker {
       };
     },
     resolveGone,
-    resume(known, edits, running) {
-      for (const agent of known) agents.resume(agent);
-      for (const { agent, paths } of edits)
-        for (const path of paths) inherited.set(keyOf(agent, path), { arrival: 0 });
-      for (const command of running) {
-        agents.resume(command.agent);
-        commands.resume(command);
-      }
-    },
-    close() {
-      agents.close();
-      return commands.stored();
-    },
+    close: agents.close,
   };
 }

@@ -156,24 +156,3 @@ async function unlinked(candidates: readonly Candidate[]): Promise<Candidate[]> 
 function openEntries(index: GitIndex, isOpen: (name: string) => boolean): IndexEntry[] {
   return index.entries.filter(({ name, isRepository }) => !isRepository && isOpen(name));
 }
-
-/**
- * Stored form of a snapshot. Leaves out the index entries, because they can be read again if the index is unchanged.
- */
-export type StoredTree = WorkTree &
-  Pick<TreeSnapshot, "looked" | "repositories"> & { indexVersion: string; modes: string };
-
-export function storedTree(tree: TreeSnapshot): StoredTree {
-  const { top, indexFile, idLength, index, looked, modes, repositories } = tree;
-  const base64 = Buffer.from(modes.buffer).toString("base64");
-  return { top, indexFile, idLength, indexVersion: index.version, looked, modes: base64, repositories };
-}
-
-/** Restores a snapshot from its stored form. @returns undefined if Git's index has changed */
-export async function restoreTree(saved: StoredTree, scope: Scope): Promise<TreeSnapshot | undefined> {
-  const index = await readIndex(saved);
-  const entries = index && openEntries(index, await createFilter(scope, saved.top));
-  const modes = new Uint16Array(new Uint8Array(Buffer.from(saved.modes, "base64")).buffer);
-  if (index?.version !== saved.indexVersion || entries?.length !== modes.length) return undefined;
-  return { ...saved, index, entries, modes };
-}

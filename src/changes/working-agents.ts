@@ -14,8 +14,6 @@ export interface Agents {
    * @returns the agent. Its process id is set only if the process is visible on this machine
    */
   handle(event: AgentEvent): Agent;
-  /** Resumes tracking an agent after a restart of the host process. */
-  resume(agent: Agent): void;
   readonly areAtWork: boolean;
   /**
    * Returns working agents whose processes have ended. No event will end their pending edits.
@@ -67,7 +65,6 @@ export function createAgents({ gone, changed }: AgentsOptions): Agents {
       else if (kind === "turn_started" || kind === "tool_starting") begin(seen);
       return seen;
     },
-    resume: begin,
     get areAtWork() {
       return atWork.size > 0;
     },

@@ -72,8 +72,8 @@ export const Boot = z.object({
   prompts: map(z.object({ description: z.string(), text: z.string() })),
   /** Data that the previous host has stored. Contains no reviews if that host was stopped on request. */
   memory: Memory.optional(),
-  /** `duration`: time without a running host (ms). `written`: files that the user has written in that time. */
-  absence: z.object({ duration: z.number().nonnegative(), written: list(z.string()) }).optional(),
+  /** Time without a running host (ms). Absent for the first host of a Neovim. */
+  downtime: z.number().nonnegative().optional(),
   /**
    * Number of notes that an earlier Neovim has stored. A note is a text of the user about lines of a file. Only the
    * first host of a Neovim gets a number above 0.

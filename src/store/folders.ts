@@ -19,6 +19,9 @@ const MAX_SIZE_BYTES = 512 * 1024 * 1024;
 /** Maximum difference between the start time in the name of a folder and the start time in the process table. */
 const CLOCK_TOLERANCE_MS = 5_000;
 
+/** A folder that was taken over, and its lists. */
+export type TakenFolder = Lists & { path: string };
+
 /**
  * Takes over the folders of ended Neovims that had one of these directories open. Also returns the folders that an
  * earlier host of this Neovim has taken over but not removed. Leaves folders that cannot be read.
@@ -29,8 +32,8 @@ export async function takeFolders(
   machine: string,
   instance: string,
   directories: readonly string[],
-): Promise<(Lists & { path: string })[]> {
-  const taken: (Lists & { path: string })[] = [];
+): Promise<TakenFolder[]> {
+  const taken: TakenFolder[] = [];
   for (const path of foldersIn(machine)) {
     const isOwn = instanceOf(path) === instance;
     if (basename(path) === instance || (!isOwn && (await isRunning(path)))) continue;

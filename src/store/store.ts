@@ -10,7 +10,7 @@ import { attempt } from "../base/attempt.ts";
 import type { Log } from "../base/log.ts";
 import { createYielder } from "../base/work-slices.ts";
 import { machineName } from "../system/container.ts";
-import { pruneFolders, takeFolders } from "./folders.ts";
+import { pruneFolders, type TakenFolder, takeFolders } from "./folders.ts";
 import { readLists, sizeOf, type WrittenEntry, writeLists } from "./lists-file.ts";
 import { createTextFiles } from "./text-files.ts";
 
@@ -35,7 +35,7 @@ export interface StoredList<T> {
   /** Sets a value, and replaces all its texts. The value must not change afterwards. */
   set(key: string, value: T, texts?: Texts): void;
   delete(key: string): void;
-  /** Returns the entries, in the order in which their keys were added. */
+  /** Returns the entries that are not too old, in the order in which their keys were added. */
   entries(): StoredEntry<T>[];
   /** Returns the texts of an entry; undefined if the entry is unknown, or if a text is missing or damaged. */
   texts(key: string): Texts | undefined;
@@ -76,9 +76,13 @@ interface StoreOptions {
   log: Log;
 }
 
-/** An entry in memory. `unwritten`: texts that are not written yet. They replace `texts`. */
+/**
+ * An entry in memory. `unwritten`: texts that are not written yet. They replace `texts`. `from`: folder of the ended
+ * Neovim in which the texts still are.
+ */
 interface Entry extends StoredEntry<unknown>, Pick<WrittenEntry, "texts"> {
   unwritten?: Texts | undefined;
+  from?: string | undefined;
 }
 
 /** A list in memory, by key. `options` is undefined until the list is opened. */
@@ -93,7 +97,7 @@ export function createStore({ directory, instance, log }: StoreOptions): Store {
   const files = createTextFiles(folder);
   const lists = new Map<string, List>();
   let directories: readonly string[] = [];
-  /** Entries whose texts are not written yet. */
+  /** Entries whose texts are not in the own folder yet. */
   const unwritten = new Set<Entry>();
   /** Folders of ended Neovims whose entries are in `lists`, but not written yet. */
   const taken = new Set<string>();
@@ -132,13 +136,19 @@ export function createStore({ directory, instance, log }: StoreOptions): Store {
     }
   }
 
+  function storeTexts(entry: Entry): void {
+    const { from, unwritten: texts } = entry;
+    if (from !== undefined) for (const { hash } of Object.values(entry.texts)) files.adopt(hash, from);
+    if (texts)
+      entry.texts = Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, files.put(text)]));
+    entry.from = entry.unwritten = undefined;
+  }
+
   /** Writes everything. Yields after each text, so that the caller can pause. @throws the errors of node:fs */
   function* write(): Generator<void, void> {
     for (const list of lists.values()) trim(list);
     for (const entry of unwritten) {
-      const texts = Object.entries(entry.unwritten ?? {}).map(([name, text]) => [name, files.put(text)]);
-      entry.texts = Object.fromEntries(texts);
-      entry.unwritten = undefined;
+      storeTexts(entry);
       unwritten.delete(entry);
       yield;
     }
@@ -209,13 +219,17 @@ export function createStore({ directory, instance, log }: StoreOptions): Store {
           entries.delete(key);
           changed();
         },
-        entries: () => [...entries.values()].map(({ key, at, value }) => ({ key, at, value: value as T })),
+        entries() {
+          const oldest = Date.now() - options.maxAge;
+          const young = [...entries.values()].filter(({ at }) => at >= oldest);
+          return young.map(({ key, at, value }) => ({ key, at, value: value as T }));
+        },
         texts(key) {
           const entry = entries.get(key);
           if (!entry || entry.unwritten) return entry?.unwritten;
           const texts: Record<string, string> = {};
           for (const [name, { hash }] of Object.entries(entry.texts)) {
-            const text = files.read(hash);
+            const text = files.read(hash, entry.from);
             if (text === undefined) return undefined;
             texts[name] = text;
           }
@@ -224,19 +238,10 @@ export function createStore({ directory, instance, log }: StoreOptions): Store {
       };
     },
     async takeOver(open) {
-      const yieldIfDue = createYielder();
       directories = open;
       try {
         const found = await takeFolders(machine, instance, open);
-        const entries = found.flatMap(({ path, lists }) =>
-          Object.entries(lists).flatMap(([name, all]) => all.map((entry) => ({ path, name, entry }))),
-        );
-        // The newest entry of a key wins. In an older entry, the user may have kept or undone something since.
-        for (const { path, name, entry } of entries.sort((a, b) => b.entry.at - a.entry.at)) {
-          await yieldIfDue();
-          if (add(listOf(name), entry))
-            for (const { hash } of Object.values(entry.texts)) files.adopt(path, hash);
-        }
+        for (const { name, entry } of newestOf(found)) if (add(listOf(name), entry)) unwritten.add(entry);
         for (const { path } of found) taken.add(path);
         if (found.length > 0) changed();
         await pruneFolders(machine, instance);
@@ -260,6 +265,24 @@ export function createStore({ directory, instance, log }: StoreOptions): Store {
       await writeInSlices();
     },
   };
+}
+
+/**
+ * Returns the newest entry of each key, in the order in which the keys were added. In an older entry, the user may have
+ * kept or undone something since.
+ */
+function newestOf(folders: readonly TakenFolder[]): { name: string; entry: Entry }[] {
+  const newest = new Map<string, { name: string; entry: Entry }>();
+  const all = folders.flatMap(({ path: from, lists }) =>
+    Object.entries(lists).flatMap(([name, entries]) =>
+      entries.map((entry) => ({ name, entry: { ...entry, from } })),
+    ),
+  );
+  for (const one of all) {
+    const id = JSON.stringify([one.name, one.entry.key]);
+    if (one.entry.at > (newest.get(id)?.entry.at ?? 0)) newest.set(id, one);
+  }
+  return [...newest.values()];
 }
 
 function lengthOf(texts: Texts = {}): number {

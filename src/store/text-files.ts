@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import {
   copyFileSync,
+  existsSync,
   linkSync,
   mkdirSync,
   readdirSync,
@@ -23,10 +24,10 @@ interface TextFiles {
    * @throws the errors of node:fs
    */
   put(text: string): { hash: string; size: number };
-  /** @returns undefined if the text is missing or damaged */
-  read(hash: string): string | undefined;
-  /** Takes over a text from another Neovim's folder, if it exists there. */
-  adopt(folder: string, hash: string): void;
+  /** @param other folder of another Neovim that has the text @returns undefined if the text is missing or damaged */
+  read(hash: string, other?: string): string | undefined;
+  /** Takes over a text from another Neovim's folder, if it exists there. @throws the errors of node:fs */
+  adopt(hash: string, other: string): void;
   /** Removes all texts except the used ones. */
   removeExcept(used: ReadonlySet<string>): void;
 }
@@ -45,19 +46,19 @@ export function createTextFiles(folder: string): TextFiles {
       known.add(hash);
       return { hash, size: bytes.length };
     },
-    read(hash) {
-      const bytes = attempt(() => readFileSync(join(texts, hash)));
+    read(hash, other) {
+      const bytes = attempt(() => readFileSync(join(other === undefined ? texts : textsOf(other), hash)));
       if (bytes && hashOf(bytes) === hash) return bytes.toString("latin1");
-      known.delete(hash); // a later `put` writes the text again
+      if (other === undefined) known.delete(hash); // a later `put` writes the text again
       return undefined;
     },
-    adopt(other, hash) {
-      if (known.has(hash)) return;
+    adopt(hash, other) {
       const [from, to] = [join(textsOf(other), hash), join(texts, hash)];
-      attempt(() => mkdirSync(texts, { recursive: true, mode: 0o700 }));
-      // The other folder keeps its text until the entries are stored here.
-      if (attempt(() => linkSync(from, to) ?? true) || attempt(() => copyFileSync(from, to) ?? true))
-        known.add(hash);
+      if (known.has(hash) || !existsSync(from)) return;
+      mkdirSync(texts, { recursive: true, mode: 0o700 });
+      // Keeps the text in the other folder until the lists are written. Not all file systems have links.
+      if (!attempt(() => linkSync(from, to) ?? true)) copyFileSync(from, to);
+      known.add(hash);
     },
     removeExcept(used) {
       for (const name of known) {

@@ -14,7 +14,7 @@ t.test(
     git("add", ".");
     for (const name of ["a", "b", "c"]) await agent.write(`${name}.txt`, `${name.toUpperCase()}\n`);
     await page.changed(3);
-    const staged = () => page.journal().match(/"staged":"/g)?.length === 3;
+    const staged = () => page.storedLists().match(/"staged":"/g)?.length === 3;
     await nvim.waitFor(staged, "the state of the index after the writes");
     await nvim.input(":GeminiChanges<CR>");
     await page.is(t, "*page:2", "a.txt:1");

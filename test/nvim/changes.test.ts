@@ -394,8 +394,8 @@ t.test("old lines above the first line of a file are scrolled into view", async 
   await nvim.waitFor("vim.fn.winsaveview().topfill == 2", "them in the window without closed folds");
 });
 
-t.test("killing the host during a turn loses no change", async (t) => {
-  const { bridge, nvim, agent, read, changes, changed, journal, signs } = await startPage(t, {
+t.test("killing the host during a turn loses no listed change, and says what may be missing", async (t) => {
+  const { bridge, nvim, agent, read, changes, changed, storedLists, signs } = await startPage(t, {
     files: { "a.txt": "1\n2\n3\n", "b.txt": "1\n" },
     args: ["a.txt"],
   });
@@ -404,20 +404,19 @@ t.test("killing the host during a turn loses no change", async (t) => {
   await agent.starts("b.txt");
   await signs(t, "2-2 ┃", "signs");
   const before = await changes();
-  await nvim.waitFor(() => {
-    // The path must be in the list of changes and in the list of pending edits.
-    return [/"path":.*a\.txt.*two/, /"awaited":.*b/, /"path":.*b\.txt/].every((part) => part.test(journal()));
-  }, "all to be saved");
+  await nvim.waitFor(() => /"touched":true/.test(storedLists()), "the change to be stored");
   const host = await bridge.host();
   process.kill(host, "SIGKILL");
   writeFileSync(nvim.path("b.txt"), "1\n2\n");
   await bridge.nextHost(host);
   await signs(t, "2-2 ┃", "the same");
   t.strictSame(await changes(), before);
-  await agent.ended("b.txt");
-  await changed(2);
+  await agent.done();
+  await nvim.says(
+    "Some changes by gemini may be missing from :GeminiChanges: the bridge was restarted during the turn.",
+  );
   await nvim.command("GeminiUndo all");
   await changed(0);
   t.equal(read("a.txt"), "1\n2\n3\n");
-  t.equal(read("b.txt"), "1\n");
+  t.equal(read("b.txt"), "1\n2\n");
 });

@@ -7,8 +7,8 @@ import { type Changes, createChanges } from "../../src/changes/changes.ts";
 import type { History } from "../../src/changes/history.ts";
 import type { Calls, ShownChange } from "../../src/contract/calls.ts";
 import type { Agent, AgentEvent } from "../../src/contract/hooks.ts";
-import type { Boot } from "../../src/contract/neovim.ts";
 import { createBridge } from "../../src/neovim/bridge.ts";
+import { createStore, type Store } from "../../src/store/store.ts";
 import { readDiskText } from "../../src/system/disk-text.ts";
 import { createTemporaryFiles } from "../../src/system/temporary-files.ts";
 import { createUserFiles } from "../../src/system/user-files.ts";
@@ -21,6 +21,7 @@ export class ChangesHost {
   readonly told: [name: string, params: object][] = [];
   readonly changes: Changes;
   readonly history: History;
+  readonly store: Store;
   readonly directory: string;
   /** Paths of the files that are open in Neovim. */
   open: string[] = [];
@@ -30,21 +31,19 @@ export class ChangesHost {
 
   /**
    * @param directory directory of an earlier host, to start with its files
-   * @param absence data about the time between an earlier host and this host
+   * @param follows whether this host follows an earlier host of the same Neovim
    * @param instance id of the Neovim process
    * @param directories open directories of Neovim
    * @param notes number of notes that Neovim has loaded
-   * @param reviewed paths of the reviews that were open when the earlier host ended
    */
   constructor(
     t: Scope,
     directory = temporary(t),
     exclude: string[] = [],
-    absence?: Boot["absence"],
+    follows = false,
     instance = "1",
     directories = [directory],
     notes = 0,
-    reviewed: readonly string[] = [],
   ) {
     this.directory = directory;
     this.directories = directories;
@@ -63,24 +62,24 @@ export class ChangesHost {
     const bridge = createBridge(editor as never, log);
     const boot = {
       stateDirectory: join(this.directory, "state"),
-      instance,
       exclude,
-      absence,
+      downtime: follows ? 100 : undefined,
       notes,
       workspace: { directories: this.directories },
     };
     const userFiles = createUserFiles(createTemporaryFiles(join(boot.stateDirectory, "drafts")));
+    this.store = createStore({ directory: boot.stateDirectory, instance, log });
     this.changes = createChanges({
       bridge,
+      store: this.store,
       terminalOf: () => "gemini-2",
       gone: () => {},
       userFiles,
       boot,
-      reviewed,
       log,
     });
     this.history = this.changes.history;
-    t.teardown(() => this.changes.close());
+    t.teardown(() => this.close());
   }
 
   #take(name: string, params: Calls["change_show"]): void {
@@ -209,21 +208,29 @@ export class ChangesHost {
     return this.tell({ kind: "permission_asked", tool: { kind: "other", name: "none" } });
   }
 
-  /** Returns the values that the host has stored for a later host of any Neovim, as JSON. */
-  kept(): string[] {
-    return this.keptFiles().flatMap((path) => {
-      const values = new Map<string, string>();
-      for (const line of readFileSync(path, "utf8").split("\n").filter(Boolean)) {
-        const [, key = "", json = ""] = line.split("\t");
-        values.set(key, json);
-      }
-      return [...values.values()].filter(Boolean);
-    });
+  /** Ends the host, which stores everything. */
+  close(): Promise<void> {
+    this.changes.close();
+    return this.store.close();
   }
 
-  /** Returns the paths of the journals, in which the host stores changes for a later host. */
+  /** Returns the content of all files in which the host stores data for a later host of any Neovim. */
+  kept(): string[] {
+    this.changes.storeNow();
+    this.store.storeNow();
+    return this.keptFiles().map((path) => readFileSync(path, "latin1"));
+  }
+
+  /** Returns the entries of a list that the host has stored. */
+  keptIn(list: "changes" | "history"): unknown[] {
+    this.kept();
+    const files = this.keptFiles().filter((path) => path.endsWith("lists.json"));
+    return files.flatMap((path) => JSON.parse(readFileSync(path, "utf8")).lists[list] ?? []);
+  }
+
+  /** Returns the paths of the files in which the host stores data for a later host. */
   keptFiles(): string[] {
-    const directory = this.path("state/changes");
+    const directory = this.path("state/store");
     const names = existsSync(directory) ? readdirSync(directory, { recursive: true, encoding: "utf8" }) : [];
     return names.map((name) => join(directory, name)).filter((path) => statSync(path).isFile());
   }

@@ -88,12 +88,12 @@ export async function startPage(t: Test, options: NvimOptions) {
     },
     /** Waits until the current buffer has exactly the given marks. */
     signs: (t: Test, wanted: string, what?: string) => becomes(t, () => nvim.lua(SIGNS), wanted, what),
-    /** Returns the stored state of the changes. */
-    journal(): string {
-      const state = join(nvim.dirs.state, "nvim/gemini-bridge/changes");
+    /** Returns the stored lists of all Neovims, as JSON. */
+    storedLists(): string {
+      const state = join(nvim.dirs.state, "nvim/gemini-bridge/store");
       const names = readdirSync(state, { recursive: true, encoding: "utf8" });
-      const journals = names.filter((name) => name.endsWith(".jsonl"));
-      return journals.map((name) => readFileSync(join(state, name), "utf8")).join("\n");
+      const lists = names.filter((name) => name.endsWith("lists.json"));
+      return lists.map((name) => readFileSync(join(state, name), "utf8")).join("\n");
     },
     windows,
     tree,

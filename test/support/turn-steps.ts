@@ -40,7 +40,7 @@ export const step = fc.oneof(
   { weight: 8, arbitrary: fc.record({ kind: fc.constant("finish"), agent }) },
   {
     weight: 3,
-    arbitrary: fc.record({ kind: fc.constantFrom("cancel", "end turn", "finish unseen"), agent }),
+    arbitrary: fc.record({ kind: fc.constantFrom("cancel", "end turn"), agent }),
   },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("accept"), agent, file: which, slots }) },
   { weight: 8, arbitrary: oneFile("save", "save", "write", "delete", "undo", "undo", "keep") },

@@ -131,9 +131,6 @@ export class Turns {
       case "end turn":
         if (agent && work?.kind === (step.kind === "cancel" ? "edit" : undefined)) await this.#endTurn(agent);
         break;
-      case "finish unseen":
-        if (agent && work?.kind === "edit") await this.#finishUnseen(agent, work);
-        break;
       case "accept":
         if (agent && file && !work && "slots" in step) await this.#accept(agent, file, step.slots);
         break;
@@ -343,44 +340,22 @@ export class Turns {
   /** Ends Neovim together with the agents' tools. The user writes a file before starting Neovim again. */
   async #quit(file: File, slots: Edits): Promise<void> {
     if (this.#areCommandsRunning) return;
-    await this.host.settle();
-    await this.host.changes.close();
     this.#works.clear();
+    this.#instances += 1;
+    await this.#restart(file, slots);
+  }
+
+  /** Restarts the host while no tool is running. The user writes a file meanwhile. */
+  async #restart(file: File, slots: Edits): Promise<void> {
+    if (this.#works.size > 0) return;
+    await this.host.settle();
+    await this.host.close();
     this.#decisions.clear();
     if (file.now && !this.#isJustDeleted(file))
       this.#userWrites(file, this.#edited(file.now, this.#clean(file, slots), "u"));
-    this.host = new ChangesHost(this.scope, this.host.directory, [], undefined, String(++this.#instances));
+    this.host = new ChangesHost(this.scope, this.host.directory, [], false, String(this.#instances));
     await this.host.settle();
     for (const one of this.#files) one.isUnnoticed = false;
-  }
-
-  async #restart(file: File, slots: Edits): Promise<void> {
-    await this.#replaceHost(() => {
-      if (this.#isAwaited(file) || this.#isJustDeleted(file)) return [];
-      this.#userWrites(file, this.#edited(file.now, file.now ? this.#clean(file, slots) : slots, "u"));
-      return [this.host.path(file.name)];
-    });
-  }
-
-  /** Ends an edit while no host runs. The next host only receives the end of the turn. */
-  async #finishUnseen(agent: Agent, { file, next }: Work & { kind: "edit" }): Promise<void> {
-    await this.#replaceHost(() => {
-      this.#put(file, next());
-      this.#agentWrites(file, undefined);
-      return [];
-    });
-    await this.#endTurn(agent);
-  }
-
-  /** @param meanwhile runs while no host runs, and returns the paths of files that the user has written */
-  async #replaceHost(meanwhile: () => string[]): Promise<void> {
-    // After a change of the index, the host would report that it cannot compare files of the running command.
-    if (this.#isIndexChanged && this.#areCommandsRunning) return;
-    await this.host.settle(); // so that the host finishes its work
-    await this.host.changes.close();
-    const absence = { duration: 100, written: meanwhile() };
-    this.#decisions.clear();
-    this.host = new ChangesHost(this.scope, this.host.directory, [], absence, String(this.#instances));
   }
 
   async #check(what: string): Promise<void> {

@@ -197,17 +197,6 @@ t.test("files of repositories inside the work tree are listed and undone", async
   await isNestedUndone(host, t);
 });
 
-t.test("files of repositories inside the work tree are also found by the next host", async (t) => {
-  const first = await startNested(t);
-  const tool = { kind: "shell", name: "run_shell_command", command: "make" } as const;
-  await first.tell({ kind: "tool_starting", tool });
-  await first.changes.close();
-  const host = new ChangesHost(t, first.directory);
-  sh(host, CHANGE_NESTED);
-  await host.tell({ kind: "tool_ended", tool, failed: false });
-  await isNestedUndone(host, t);
-});
-
 t.test("an unreadable repository and too many repositories are reported", async (t) => {
   const host = await startNested(t);
   sh(host, "echo 'gitdir: nowhere' > module/.git");

@@ -52,7 +52,7 @@ t.test("after a restart of Neovim, the next agent of the same CLI is told about 
   const first = new ChangesHost(t);
   await first.tell({ kind: "turn_started", prompt: "first" });
   await first.edit("a.txt", "new\n");
-  await first.changes.close();
+  await first.close();
   const next = new ChangesHost(t, first.directory, [], undefined, "2");
   await next.settle();
   await next.undo("a.txt");

@@ -59,7 +59,7 @@
 ---@field tools { offered?: string[], limits: { items: integer, units: integer, timeout: integer } }
 ---@field prompts table<string, { description: string, text: string }>
 ---@field memory? gemini_bridge.Memory
----@field absence? { duration: number, written: string[] }
+---@field downtime? number
 ---@field notes integer
 ---@field decisions [string, any][]
 

@@ -1,11 +1,8 @@
---- Keeps data for the next host: the state that the last host has sent, and the files that the user has written.
+--- Keeps data for the next host: the state that the last host has sent, and the time at which the last host ended.
 local M = {}
 
 local memory ---@type gemini_bridge.Memory?
 local ended_at ---@type integer? When the last running host ended, in milliseconds of |vim.uv.now()|.
---- State of each file after the user's last write. Also contains files that were reported to the host, because a host
---- that is about to end may lose the report.
-local written = {} ---@type table<string, string>
 
 --- Stores the state of the host.
 ---@param new gemini_bridge.Memory
@@ -36,27 +33,9 @@ function M.host_runs()
   ended_at = nil
 end
 
----@param path string
----@return string # Changes with each write of the file.
-local function state_of(path)
-  local found = vim.uv.fs_stat(path)
-  return found and table.concat({ found.mtime.sec, found.mtime.nsec, found.size, found.ino }, " ") or ""
-end
-
---- Records a file that the user has written.
----@param path string
-function M.add_written(path)
-  written[path] = state_of(path)
-end
-
---- Returns how long no host has run (milliseconds), and the files whose last write was by the user.
----@return { duration: integer, written: string[] }? absence nil for the first host of this Neovim.
-function M.take_absence()
-  local paths = vim.tbl_filter(function(path)
-    return state_of(path) == written[path]
-  end, vim.tbl_keys(written))
-  written = {}
-  return ended_at and { duration = vim.uv.now() - ended_at, written = paths }
+---@return integer? # Time without a running host (milliseconds). Nil while a host runs and before the first host.
+function M.downtime()
+  return ended_at and vim.uv.now() - ended_at
 end
 
 return M

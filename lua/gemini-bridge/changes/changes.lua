@@ -2,7 +2,6 @@
 --- changes.
 local channel = require("gemini-bridge.bridge.channel")
 local deleted = require("gemini-bridge.changes.deleted")
-local memory = require("gemini-bridge.bridge.memory")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 local scheduler = require("gemini-bridge.editor.scheduler")
@@ -101,7 +100,6 @@ end
 
 ---@param name string Path of a file that Neovim has written.
 local function wrote(name)
-  memory.add_written(name)
   channel.notify("file_written", { path = name })
 end
 

@@ -77,7 +77,7 @@ function M.make()
     },
     prompts = options.prompts,
     memory = memory.get(),
-    absence = memory.take_absence(),
+    downtime = memory.downtime(),
     notes = require("gemini-bridge.notes.notes").load(),
     decisions = vim.tbl_map(function(review)
       return review.decision
