@@ -40,6 +40,7 @@ for (const { columns, set } of screens) {
       files: { [`${LONG}/a.txt`]: "a\n", [`${LONG}/b.txt`]: "b\n" },
       init: `
         vim.cmd("set ${set}")
+        require("gemini-bridge.host.boot").limits.reconnect_ms = 1000
         require("gemini-bridge").setup({
           hots = "shared", autostart = 1, diff = { layout = "sideways" },
           terminal = { cmd = { "no-such-program-in-any-directory-of-this-machine" } },
