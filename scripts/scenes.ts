@@ -155,4 +155,4 @@ export const SCENES: Scene[] = [
 ];
 
 /** Lua code that returns the number of undecided hunks. */
-const UNDECIDED = "return require('gemini-bridge').status().changes.hunks";
+const UNDECIDED = "return require('gemini-bridge.changes.changes').count().hunks";

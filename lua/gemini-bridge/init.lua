@@ -92,14 +92,20 @@ end
 
 ---@class gemini_bridge.Status
 ---@field state "stopped"|"starting"|"running"|"stopping"
----@field version? string Version of the plugin.
 ---@field port? integer
 ---@field pid? integer Process id of the Node host.
 ---@field discovery_file? string The discovery file that CLIs read first.
 ---@field workspace string[]
----@field clients gemini_bridge.ClientInfo[] `hooks` is true after the first hook of that CLI.
+---@field clients gemini_bridge.ConnectedCli[]
 ---@field diffs { filePath: string, client: string }[]
----@field changes { files: integer, hunks: integer } Number of changes that are neither kept nor undone.
+
+---@class gemini_bridge.ConnectedCli
+---@field id string Session id.
+---@field name string
+---@field version string
+---@field cli string Name of the CLI in the option `clis`.
+---@field activity "idle"|"working"|"waiting"
+---@field hooks boolean True after the first hook of that CLI.
 
 --- Returns the last known status of the bridge. Does not wait for the host.
 ---@return gemini_bridge.Status
@@ -107,14 +113,21 @@ function M.status()
   local now = require("gemini-bridge.bridge.status").get()
   return {
     state = now.state,
-    version = now.version,
     port = now.port,
     pid = now.pid,
     discovery_file = (now.discoveryFiles or {})[1],
     workspace = vim.deepcopy(now.workspace),
-    clients = vim.deepcopy(now.clients),
+    clients = vim.tbl_map(function(client)
+      return {
+        id = client.id,
+        name = client.name,
+        version = client.version,
+        cli = client.cli,
+        activity = client.activity,
+        hooks = client.hooks,
+      }
+    end, now.clients),
     diffs = M.diffs(),
-    changes = require("gemini-bridge.changes.changes").count(),
   }
 end
 

@@ -1,8 +1,4 @@
-/** Checks how Gemini CLI signs in. Google no longer serves Gemini CLI to personal accounts. */
-import * as z from "zod";
-import { setting } from "../profiles/settings.ts";
-import type { Variables } from "../system/system.ts";
-import type { ModeSources } from "./approval-mode.ts";
+/** Finds out whether Google has refused the account: it no longer serves Gemini CLI to personal accounts. */
 import type { Findings } from "./findings.ts";
 
 /**
@@ -11,38 +7,12 @@ import type { Findings } from "./findings.ts";
  */
 const REFUSAL = "nolongersupportedforGeminiCodeAssistforindividuals";
 
-/**
- * Value of `security.auth.selectedType` for a login with Google. Personal accounts have the same value as Code Assist
- * Standard and Enterprise.
- */
-const GOOGLE_LOGIN = "oauth-personal";
-
-const ENDED = "Google ended Gemini CLI for personal accounts on 2026-06-18";
-const ADVICE =
-  "choose an API key or Vertex AI with /auth in the CLI, or run :Gemini cli=qwen; Code Assist Standard and Enterprise still work";
-
-interface Login extends Pick<ModeSources, "files" | "screen"> {
-  readonly env: Variables;
-}
-
-export function checkAccount(findings: Findings, { env, files, screen = [] }: Login): void {
-  const selected = setting(files, "security.auth.selectedType", z.string());
-  if (
-    screen
-      .join("")
-      .replace(/[\s│|]/g, "")
-      .includes(REFUSAL)
-  )
-    findings.error(`The CLI shows that Google refuses the account: ${ENDED}`, ADVICE);
-  else if (selected === undefined)
-    findings.info(
-      `The settings do not say how the CLI signs in. The CLI works with an API key, with Vertex AI, and with Code Assist Standard and Enterprise. ${ENDED}`,
+/** @param screen last lines of the CLI's terminal */
+export function checkAccount(findings: Findings, screen: readonly string[]): void {
+  const text = screen.join("").replace(/[\s│|]/g, "");
+  if (text.includes(REFUSAL))
+    findings.error(
+      "Google refuses the account: Google ended Gemini CLI for personal accounts on 2026-06-18",
+      "choose an API key or Vertex AI with /auth in the CLI, or run :Gemini cli=qwen; Code Assist Standard and Enterprise still work",
     );
-  else if (selected.value !== GOOGLE_LOGIN)
-    findings.ok(`The CLI signs in by ${selected.value} (${selected.path})`);
-  else if (env["GOOGLE_CLOUD_PROJECT"] || env["GOOGLE_CLOUD_PROJECT_ID"])
-    findings.info(
-      "The CLI signs in with Google, and a Google Cloud project is set. This login works only with Code Assist Standard or Enterprise",
-    );
-  else findings.warn(`The CLI signs in with Google (${selected.path}). ${ENDED}`, ADVICE);
 }

@@ -9,11 +9,10 @@ import { platform } from "../system/platform.ts";
 import { isAlive } from "../system/processes.ts";
 import type { ProcessTable } from "../system/system.ts";
 import type { Bridge, Facts, Section } from "./contract.ts";
-import { checkOthers } from "./editors.ts";
 import { type Findings, section } from "./findings.ts";
 import { directoryOf } from "./gemini-connection.ts";
 import { announcedFile, isFile } from "./other-cli-connection.ts";
-import { answerOf, isBridge } from "./port-check.ts";
+import { answerOf, BRIDGE_STATUS } from "./port-check.ts";
 
 /**
  * Checks the bridge of this Neovim.
@@ -25,11 +24,9 @@ export async function checkBridge(
   table: ProcessTable,
 ): Promise<Section> {
   const findings = section("Bridge");
-  const announced = announcedEditors(platform.temporaryDirectory(process.env));
   if (bridge.state !== "running") {
     const reason = bridge.error === undefined ? "" : `: ${bridge.error}`;
     findings.warn(`The bridge is ${bridge.state}${reason}`, ":GeminiStart");
-    await checkOthers(findings, announced);
     return findings;
   }
   checkHost(findings, bridge);
@@ -81,10 +78,6 @@ export async function checkBridge(
     findings.info(
       "No model uses the tools of Neovim now. In a running CLI, type `/mcp` to see whether the server neovim is connected",
     );
-  await checkOthers(
-    findings,
-    announced.filter(({ port }) => port !== bridge.port),
-  );
   return findings;
 }
 
@@ -96,10 +89,10 @@ function checkHost(findings: Findings, { pid, build }: Bridge): void {
 
 async function checkListener(findings: Findings, { port }: Bridge): Promise<void> {
   const answer = await answerOf(port);
-  if (isBridge(answer)) findings.ok(`The bridge answers on 127.0.0.1:${port}`);
+  if (answer === BRIDGE_STATUS) findings.ok(`The bridge answers on 127.0.0.1:${port}`);
   else
     findings.error(
-      `The answer on 127.0.0.1:${port} is not from the bridge: ${answer ?? "there is none"}`,
+      `The answer on 127.0.0.1:${port} is not from the bridge: ${answer === undefined ? "there is none" : `status ${answer}`}`,
       ":GeminiRestart; if that does not help, see :GeminiLog",
     );
 }

@@ -1,29 +1,33 @@
-/** Checks whether one CLI finds the editor, connects to it, and opens diffs. The CLI need not be running. */
+/** Checks whether one CLI finds the editor, and connects to it. The CLI need not be running. */
 import * as z from "zod";
 import type { Profile } from "../profiles/profiles.ts";
 import { findHooksOff, readSettings, type SettingsFile, setting } from "../profiles/settings.ts";
 import { checkAccount } from "./account.ts";
-import { checkMode, type ModeSources } from "./approval-mode.ts";
+import { checkSandbox } from "./containers-and-wsl.ts";
 import type { Bridge } from "./contract.ts";
 import type { Findings } from "./findings.ts";
 import { checkConnection, type Searcher } from "./gemini-connection.ts";
 import { checkOtherConnection } from "./other-cli-connection.ts";
-import { checkSandbox } from "./sandbox.ts";
-import { checkSocket } from "./socket-connection.ts";
 
-type Subject = Searcher & Omit<ModeSources, "files">;
+interface Subject extends Searcher {
+  readonly profile: Profile;
+  /** Words of the CLI's command line. */
+  readonly words: readonly string[];
+  /** Last lines of the CLI's terminal, if the CLI runs in Neovim. */
+  readonly screen?: readonly string[] | undefined;
+}
 
 export function checkCli(findings: Findings, subject: Subject): void {
-  const { profile, env, cwd, bridge } = subject;
+  const { profile, env, cwd, words, screen = [], bridge } = subject;
   const files = readSettings(profile, env, cwd);
   if (profile.name === "gemini") checkConnection(findings, subject);
   else checkOtherConnection(findings, subject);
   checkFiles(findings, files);
   if (profile.name === "gemini") {
-    checkSandbox(findings, { ...subject, files });
-    checkAccount(findings, { ...subject, files });
+    checkSandbox(findings, env, words, files);
+    checkAccount(findings, screen);
   }
-  if (profile.socket) checkSocket(findings, subject, profile.socket.variable);
+  if (profile.socket) checkVariable(findings, subject, profile.socket.variable);
   else checkIdeMode(findings, profile, files, bridge);
   const hooksOff = findHooksOff(profile, files);
   if (hooksOff !== undefined)
@@ -31,15 +35,11 @@ export function checkCli(findings: Findings, subject: Subject): void {
       `The hooks of the CLI are off: ${hooksOff}. :GeminiChanges and :GeminiGate do not work with it`,
       "change that setting, then restart the CLI",
     );
-  if (profile.reviews) checkMode(findings, { ...subject, files });
-  else
-    findings.info(
-      "This CLI opens no reviews. It gets only the active file, the selection and the tools of Neovim",
-    );
-  if (profile.dropsEdits)
-    findings.info(
-      "If you edit a proposal in Neovim, but answer Yes in the terminal of the CLI, the CLI writes its own text. Neovim then opens a new review with your edits",
-    );
+  findings.info(
+    profile.reviews
+      ? `A proposal opens only if the CLI asks before it edits: not in modes such as auto-edit, YOLO and plan${profile.gate ? ", unless :GeminiGate is on" : ""}`
+      : "This CLI opens no reviews. It gets only the active file, the selection and the tools of Neovim",
+  );
 }
 
 function checkFiles(findings: Findings, files: readonly SettingsFile[]): void {
@@ -56,6 +56,18 @@ function checkFiles(findings: Findings, files: readonly SettingsFile[]): void {
         "correct that file: the CLI does not start while the file has this error",
       );
   }
+}
+
+/** Checks whether a CLI with WebSockets connects by itself. Without `variable`, it finds the port in the lock file. */
+function checkVariable(findings: Findings, { env, bridge }: Subject, variable: string | undefined): void {
+  if (variable === undefined) return;
+  const port = env[variable];
+  if (port !== undefined && (!bridge || port === String(bridge.port)))
+    findings.ok(`The CLI connects by itself, because ${variable} names the port`);
+  else
+    findings.info(
+      `The CLI connects only after you type \`/ide\` in it, because ${variable} does not name the port`,
+    );
 }
 
 function checkIdeMode(

@@ -1,63 +1,48 @@
-/** Explains containers and WSL: where Neovim and a CLI can find each other. */
-import { dialsLoopback } from "../system/container.ts";
+/** Explains containers, sandboxes and WSL: where Neovim and a CLI can find each other. */
+import { release } from "node:os";
+import * as z from "zod";
+import { type SettingsFile, setting } from "../profiles/settings.ts";
+import { containerMark } from "../system/container.ts";
 import type { Variables } from "../system/system.ts";
 import type { Section } from "./contract.ts";
 import { type Findings, section } from "./findings.ts";
 
-export interface Machine {
-  /** Path of the file by which CLIs recognize a container; undefined outside a container. */
-  readonly mark: string | undefined;
-  /** Kernel release, as from `os.release()`. */
-  readonly release: string;
-  readonly env: Variables;
-  /** Path of Gemini CLI. */
-  readonly program: string | undefined;
-}
-
-/**
- * Explains the network of a container or of WSL.
- * @returns undefined for a machine that is neither a container nor WSL
- */
-export function checkMachine(machine: Machine): Section | undefined {
+/** @returns undefined for a machine that is neither a container nor WSL */
+export function checkMachine(env: Variables): Section | undefined {
+  const mark = containerMark();
+  const isWsl = /microsoft/i.test(release()) || Boolean(env["WSL_DISTRO_NAME"]);
+  if (mark === undefined && !isWsl) return undefined;
   const findings = section("This machine");
-  if (machine.mark !== undefined) explainContainer(findings, machine);
-  else if (isWsl(machine)) explainWsl(findings, machine);
-  return findings.items.length > 0 ? findings : undefined;
-}
-
-function explainContainer(findings: Findings, { mark, env }: Machine): void {
-  const name = dialsLoopback(env);
-  const also = name === undefined ? "" : `, and ${name} is set`;
-  findings.info(`This is a container: ${mark} exists${also}`);
+  findings.info(mark === undefined ? "This is WSL" : `This is a container: ${mark} exists`);
   findings.info(
-    "This works: Neovim and the CLI in the container. Start the CLI with :Gemini, or run the lines of :GeminiEnv first",
+    "Neovim and the CLI find each other if both run here. Start the CLI with :Gemini, or run the lines of :GeminiEnv first. For other setups, see :help gemini-bridge-containers",
   );
-  findings.info(
-    "This works with some setup: the CLI in the container, Neovim outside. See :help gemini-bridge-containers",
-  );
-  findings.info(
-    "This does not work: Neovim in the container, the CLI outside, because the CLI cannot reach the container's port",
-  );
+  return findings;
 }
 
 /**
- * Recognizes WSL by the kernel's name. Must not be called in a container, because a container on WSL has the same
- * kernel.
+ * Checks whether Gemini CLI starts a sandbox, in which it does not find Neovim.
+ * @param words words of its command line
+ * @param files the CLI's settings files, those with higher priority first
  */
-function isWsl({ release, env }: Machine): boolean {
-  return /microsoft/i.test(release) || Boolean(env["WSL_DISTRO_NAME"]);
-}
-
-function explainWsl(findings: Findings, { env, program }: Machine): void {
-  const distribution = env["WSL_DISTRO_NAME"];
-  findings.info(distribution ? `This is WSL, ${distribution}` : "This is WSL");
-  findings.info("This works: Neovim and the CLI in WSL, as on every Linux");
-  findings.info(
-    "This works with some setup: Neovim in WSL, the CLI in a container. See :help gemini-bridge-containers",
-  );
-  findings.info(
-    "This does not work: Neovim or the CLI on Windows, because paths and temporary directories differ",
-  );
-  if (program !== undefined && /^\/mnt\/[a-z]\//.test(program))
-    findings.warn(`${program} is a Windows program`, "run this in WSL: npm install -g @google/gemini-cli");
+export function checkSandbox(
+  findings: Findings,
+  env: Variables,
+  words: readonly string[],
+  files: readonly SettingsFile[],
+): void {
+  const variable = ["SANDBOX", "GEMINI_SANDBOX"].find((name) => env[name]);
+  const said = setting(files, "tools.sandbox", z.unknown());
+  const from = variable
+    ? `${variable} is ${env[variable]}`
+    : words.some((word) => /^(-s|--sandbox(=.*)?)$/.test(word))
+      ? "its command line has --sandbox"
+      : said?.value
+        ? `tools.sandbox is set in ${said.path}`
+        : undefined;
+  if (from !== undefined)
+    findings.warn(
+      `Gemini CLI may run in a sandbox of its own (${from}), in which it does not find Neovim`,
+      "start the CLI without the sandbox, or in a container as in :help gemini-bridge-containers",
+    );
 }

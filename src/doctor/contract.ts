@@ -27,31 +27,6 @@ const Bridge = Status.pick({ state: true, error: true, build: true }).extend({
 });
 export type Bridge = z.infer<typeof Bridge>;
 
-/** State of the remote plugin, which the option `host = "shared"` needs. */
-const RemotePlugin = z.object({
-  /** Whether the plugin is registered in this Neovim. */
-  isRegistered: z.boolean(),
-  /** Whether the plugin is in the manifest that Neovim reads at its start. */
-  isInManifest: z.boolean(),
-  /** Whether the user has disabled the standard Node host. */
-  isDisabled: z.boolean(),
-  /** Path of the standard Node host, from the npm package `neovim` or `g:node_host_prog`. */
-  host: z.string().optional(),
-});
-export type RemotePlugin = z.infer<typeof RemotePlugin>;
-
-/** The gate of a CLI: whether the CLI must ask before every edit. */
-const Gate = z.object({
-  /** Name of the profile. */
-  cli: z.string(),
-  isOn: z.boolean(),
-  /** Whether every connected CLI of the profile asks before every edit while the gate is on. */
-  isObeyed: z.boolean(),
-  /** Whether `:GeminiGate on` would fail, because no connected CLI would ask before an edit. */
-  isRefused: z.boolean(),
-});
-export type Gate = z.infer<typeof Gate>;
-
 /**
  * Facts about the Neovim that runs the doctor. Neovim's environment is not included, because the doctor inherits it.
  */
@@ -69,9 +44,8 @@ export const Facts = z.object({
    * in which the CLI runs.
    */
   terminals: list(z.object({ pid: z.int(), lines: z.array(z.string()) })).default([]),
-  gates: list(Gate).default([]),
-  /** State of the remote plugin; only with `host = "shared"`. */
-  remotePlugin: RemotePlugin.optional(),
+  /** Whether the remote plugin is registered in this Neovim; only with `host = "shared"`. */
+  isRegistered: z.boolean().optional(),
   bridge: Bridge,
 });
 export type Facts = z.infer<typeof Facts>;

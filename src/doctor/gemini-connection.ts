@@ -3,13 +3,7 @@
  * order.
  */
 import { basename, delimiter, dirname } from "node:path";
-import {
-  type AnnouncedEditor,
-  announcedEditors,
-  contains,
-  findEditor,
-  realExisting,
-} from "../profiles/announced-editors.ts";
+import { type AnnouncedEditor, contains, findEditor, realExisting } from "../profiles/announced-editors.ts";
 import { readFileName } from "../profiles/discovery-paths.ts";
 import { GEMINI } from "../profiles/profiles.ts";
 import { containerMark, dialsLoopback } from "../system/container.ts";
@@ -23,22 +17,20 @@ import type { Findings } from "./findings.ts";
 export interface Searcher {
   readonly env: Variables;
   readonly cwd: string;
-  /** Id of the process that the CLI considers its editor. Always set for a running CLI and for Gemini CLI. */
-  readonly idePid?: number;
+  /** Id of the process that the CLI considers its editor. */
+  readonly idePid: number;
   /** The bridge of this Neovim. Undefined if the doctor runs in a shell: the CLI may then use any editor. */
   readonly bridge: Bridge | undefined;
 }
 
-const PROXIES = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY"];
-
 export function checkConnection(findings: Findings, subject: Searcher): void {
   const { bridge } = subject;
   const looks = platform.temporaryDirectory(subject.env);
-  const choice = findEditor(subject, subject.idePid ?? 0);
+  const choice = findEditor(subject, subject.idePid);
   if (!bridge) checkAnyChoice(findings, subject, choice);
   else if (bridge.state === "running") {
-    if (checkDirectory(findings, looks, directoryOf(bridge))) checkChoice(findings, subject, choice, bridge);
-    checkWorkspace(findings, subject, bridge.workspace);
+    if (checkDirectory(findings, looks, directoryOf(bridge))) checkChoice(findings, choice, bridge);
+    checkWorkspace(findings, subject.cwd, bridge.workspace.join(delimiter));
   }
   checkNetwork(findings, subject);
 }
@@ -60,22 +52,12 @@ export function directoryOf({ discoveryFiles }: Bridge): string {
   return dirname(dirname(dirname(path)));
 }
 
-function checkChoice(
-  findings: Findings,
-  { env, idePid }: Searcher,
-  choice: AnnouncedEditor | undefined,
-  { port }: Bridge,
-): void {
+function checkChoice(findings: Findings, choice: AnnouncedEditor | undefined, { port }: Bridge): void {
   if (choice?.port === port) findings.ok("The CLI chooses this Neovim");
   else if (choice)
     findings.error(
       `The CLI chooses another editor: ${describeEditor(choice)}`,
       "start the CLI with :Gemini, or run the lines of :GeminiEnv in a shell, then start the CLI there",
-    );
-  const own = announcedEditors(platform.temporaryDirectory(env)).find((editor) => editor.port === port);
-  if (own && own.pid !== idePid)
-    findings.info(
-      `The CLI takes process ${idePid} for its editor, but the discovery file of this Neovim names process ${own.pid}. This matters only if the CLI is Gemini CLI 0.30 or older: then update the CLI`,
     );
 }
 
@@ -86,11 +68,11 @@ function checkAnyChoice(findings: Findings, subject: Searcher, choice: Announced
     return;
   }
   findings.ok(`The CLI chooses ${describeEditor(choice)}`);
-  checkWorkspace(findings, subject, choice.content?.workspacePath?.split(delimiter) ?? []);
+  checkWorkspace(findings, subject.cwd, choice.content?.workspacePath ?? "");
 }
 
-function checkWorkspace(findings: Findings, { cwd }: Searcher, workspace: readonly string[]): void {
-  const roots = workspace.join(delimiter);
+/** @param roots directories of the workspace, with the system's delimiter between them */
+export function checkWorkspace(findings: Findings, cwd: string, roots: string): void {
   if (contains(roots, cwd)) findings.ok(`The directory of the CLI, ${cwd}, is in the workspace`);
   else
     findings.error(
@@ -109,6 +91,4 @@ function checkNetwork(findings: Findings, { env }: Searcher): void {
         "start the CLI with :Gemini, or set REMOTE_CONTAINERS=true. Update Gemini CLI 0.30 and older first: these releases cannot connect in a container",
       );
   }
-  for (const name of PROXIES.filter((proxy) => env[proxy]))
-    findings.info(`${name} is set; the CLI does not use it for 127.0.0.1`);
 }

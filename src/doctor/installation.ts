@@ -1,11 +1,10 @@
 /** Checks the requirements of the plugin: Node, npm, build, remote plugin. */
-import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import type { Profile } from "../profiles/profiles.ts";
 import { findProgram } from "../system/program.ts";
 import type { ProcessTable } from "../system/system.ts";
-import type { Facts, RemotePlugin, Section } from "./contract.ts";
+import type { Facts, Section } from "./contract.ts";
 import { checkExtension } from "./extension.ts";
 import { type Findings, section } from "./findings.ts";
 
@@ -24,7 +23,7 @@ export function checkInstallation(
   if (facts) checkNpm(findings);
   if (facts?.isStale) findings.error("The Node part was updated but not rebuilt", ":GeminiBuild");
   else findings.ok("The Node part is built");
-  if (facts?.remotePlugin) checkRemotePlugin(findings, facts.remotePlugin);
+  if (facts?.isRegistered !== undefined) checkRemotePlugin(findings, facts.isRegistered);
   if (table.size === 0)
     findings.warn(
       "The program ps is missing: without it, a CLI does not find the process of its editor",
@@ -60,36 +59,15 @@ function checkNpm(findings: Findings): void {
 }
 
 /**
- * Checks each step that the option `host = "shared"` needs. Some steps fail silently: `:UpdateRemotePlugins` prints
- * nothing if the npm package neovim is missing, and Neovim ignores a new manifest until its next start.
+ * Checks the remote plugin, which the option `host = "shared"` needs. The steps to register it fail silently:
+ * `:UpdateRemotePlugins` prints nothing if the npm package neovim is missing, and Neovim ignores a new manifest until its
+ * next start.
  */
-function checkRemotePlugin(findings: Findings, plugin: RemotePlugin): void {
-  const option = 'host = "shared"';
-  const { host } = plugin;
-  if (plugin.isDisabled)
-    findings.error(
-      `${option} does not work, because g:loaded_node_provider is 0`,
-      'remove that variable, or set host = "private"',
-    );
-  else if (host === undefined)
-    findings.error(
-      `${option} needs the npm package neovim, which is not installed`,
-      "npm install -g neovim, then :UpdateRemotePlugins, then restart Neovim",
-    );
-  else if (!existsSync(host))
-    findings.error(
-      `${option} does not work, because g:node_host_prog names ${host}, which does not exist`,
-      "npm install -g neovim, and remove g:node_host_prog",
-    );
-  else if (plugin.isRegistered) findings.ok(`${option}: the remote plugin is registered`);
-  else if (plugin.isInManifest)
-    findings.error(
-      `${option} does not work yet, because this Neovim has not loaded the registration of the remote plugin`,
-      "restart Neovim",
-    );
+function checkRemotePlugin(findings: Findings, isRegistered: boolean): void {
+  if (isRegistered) findings.ok('host = "shared": the remote plugin is registered');
   else
     findings.error(
-      `${option} does not work, because the remote plugin is not registered`,
-      ":UpdateRemotePlugins, then restart Neovim",
+      'host = "shared" does not work, because the remote plugin is not registered',
+      "run `npm install -g neovim`, then :UpdateRemotePlugins, then restart Neovim",
     );
 }

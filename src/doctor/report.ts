@@ -1,11 +1,8 @@
 /** Runs all checks, and formats the report for a shell. */
-import { release } from "node:os";
 import { announcedEditors } from "../profiles/announced-editors.ts";
 import { isInstalled, isSetUp } from "../profiles/discovery-paths.ts";
 import { profilesOf } from "../profiles/profiles.ts";
-import { containerMark } from "../system/container.ts";
 import { platform } from "../system/platform.ts";
-import { findProgram } from "../system/program.ts";
 import type { ProcessTable } from "../system/system.ts";
 import { checkBridge } from "./bridge.ts";
 import { checkMachine } from "./containers-and-wsl.ts";
@@ -32,11 +29,10 @@ export async function examine(
   // A user without any CLI needs Gemini CLI, or the option for its program.
   const startable = used.length === 0 && gemini ? [gemini] : used;
   const asker = { facts, command, profiles };
-  const program = findProgram(gemini?.cmd[0] ?? "gemini", process.env);
   const temporary = platform.temporaryDirectory(process.env);
   const sections = [
     ...(pid === undefined ? [] : [checkRunning(table, pid, asker)]),
-    checkMachine({ mark: containerMark(), release: release(), env: process.env, program }),
+    checkMachine(process.env),
     checkInstallation(facts, table, gemini && startable.includes(gemini) ? gemini : undefined),
     facts ? checkBridge(facts, profiles, table) : checkEditors(announcedEditors(temporary), temporary),
     listRunning(table, asker),

@@ -8,7 +8,6 @@ import { checkCli } from "./cli.ts";
 import type { Facts, Section } from "./contract.ts";
 import { describeEditor } from "./editors.ts";
 import { type Findings, section } from "./findings.ts";
-import { checkRelease, releaseOfCommand } from "./release.ts";
 
 /** Maximum length of a command line in the report. The command line of Claude Code contains its hooks. */
 const MAX_COMMAND_LENGTH = 160;
@@ -73,15 +72,14 @@ export async function checkRunning(table: ProcessTable, pid: number, asker: Aske
     );
     return findings;
   }
-  const isGemini = profile.name === "gemini";
-  if (isGemini) checkRelease(findings, releaseOfCommand(words));
   const editor = await connectedTo(table, pid, env, asker);
   if (editor) findings.ok(`The CLI is connected to ${editor}`);
   else adviseToConnect(findings, table, found.seconds, asker, profile);
-  const idePid = isGemini ? idePidOf({ pid, env }, table) : platform.editorProcess(table, pid);
-  const { terminals = [], gates, bridge } = asker.facts ?? {};
+  const idePid =
+    profile.name === "gemini" ? idePidOf({ pid, env }, table) : platform.editorProcess(table, pid);
+  const { terminals = [], bridge } = asker.facts ?? {};
   const screen = terminals.find((each) => familyOf(table, each.pid).includes(pid))?.lines;
-  checkCli(findings, { profile, env, cwd, words, idePid, screen, gates, bridge });
+  checkCli(findings, { profile, env, cwd, words, idePid, screen, bridge });
   return findings;
 }
 

@@ -26,7 +26,7 @@ const SystemDefaults = z.object({
 });
 type SystemDefaults = z.infer<typeof SystemDefaults>;
 
-/** The CLI's own settings. `ide` and `approval` are keys with dots, such as "ide.enabled". */
+/** The CLI's own settings. `ide` is a key with dots, such as "ide.enabled". */
 const Settings = z.object({
   /**
    * Paths of the user's settings, in the form that src/profiles/discovery-paths.ts expands. The first existing file
@@ -41,8 +41,6 @@ const Settings = z.object({
   managed: z.object({ darwin: z.string(), linux: z.string() }).optional(),
   /** Key of the setting for IDE mode: whether the CLI connects to editors. */
   ide: z.string(),
-  /** Key of the setting for the approval mode. `--approval-mode` on the command line takes precedence. */
-  approval: z.string().optional(),
 });
 
 const Profile = z.object({
@@ -71,20 +69,11 @@ const Profile = z.object({
   settings: Settings,
   /** Names of the CLI's ignore files. The CLI does not read the files that they exclude. */
   ignoreFiles: z.array(z.string()).default([]),
-  /** Approval mode of the CLI by default. Diffs open only in the mode "default". */
-  approval: z.enum(["default", "auto"]),
   /**
    * Answer to the CLI's question whether to connect. In some CLIs, "Yes" tries to install an extension that does not
    * exist.
    */
   answer: z.enum(["Yes", "No"]),
-  /**
-   * First release of the CLI that asks in every approval mode before it edits a file of the build, such as
-   * package.json. Absent if the CLI does not treat these files differently.
-   */
-  asksForBuildFiles: z.string().optional(),
-  /** Whether the CLI drops the user's edits of a proposal if the user answers "yes" in the CLI's terminal. */
-  dropsEdits: z.boolean().default(false),
   /**
    * Whether the CLI's question about a proposal answers no key after the editor has gone. The editor must then reject
    * the proposal before it ends.
@@ -117,8 +106,6 @@ const Profile = z.object({
   gate: z.enum(["decision", "permission"]).optional(),
   /** Arguments that make the CLI run unattended. No user can then answer its questions. */
   headless: z.array(z.string()).default([]),
-  /** Oldest major version of Node for this CLI; absent if the CLI runs on every Node that the plugin supports. */
-  node: z.int().optional(),
   defaults: SystemDefaults.optional(),
 });
 

@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { z } from "zod";
-import { NEWEST, OLDEST } from "../../src/doctor/release.ts";
 import { playSession, startCompat } from "../support/compat.ts";
 import { root } from "../support/nvim.ts";
 
@@ -56,6 +55,5 @@ t.test("the client of each tested Gemini CLI release completes a session", async
   await t.test("the documentation names the tested releases", async (t) => {
     const page = readFileSync(join(root, "doc/compatibility.md"), "utf8");
     t.ok(page.includes(table), "doc/compatibility.md has this table");
-    t.same([OLDEST, NEWEST], [works[0], works.at(-1)], "and so does the doctor");
   });
 });

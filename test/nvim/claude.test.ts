@@ -72,7 +72,6 @@ t.test("the answer to an accepted proposal contains the text with the user's edi
   await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the client");
   t.match(await nvim.lua("return require('gemini-bridge').status().clients[1]"), {
     cli: "claude",
-    label: "Claude Code",
     name: "claude-code",
     version: "2.1.330",
   });

@@ -103,7 +103,7 @@ t.test("the status line, status() and lualine show the number of undecided chang
   const shows = async (line: string, files: number, hunks: number) => {
     const drawn = () => nvim.lua("return vim.trim(vim.api.nvim_eval_statusline(vim.o.statusline, {}).str)");
     const counts = `{ files = ${files}, hunks = ${hunks} }`;
-    await nvim.waitFor(`vim.deep_equal(require('gemini-bridge').status().changes, ${counts})`, counts);
+    await nvim.waitFor(`vim.deep_equal(require('gemini-bridge.changes.changes').count(), ${counts})`, counts);
     t.equal(await drawn(), line);
     t.equal(await nvim.lua("return require('lualine.components.gemini'):update_status()"), line);
   };

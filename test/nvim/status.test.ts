@@ -87,6 +87,20 @@ t.test("statusline() returns the state, and the status line is redrawn", async (
   await drawn("");
 });
 
+t.test("status() has the documented fields, and no internal data", async (t) => {
+  const nvim = await startNvim(t);
+  await nvim.startBridge();
+  await new RunningBridge(t, nvim).client("cli");
+  const [fields, client] = z.tuple([z.array(z.string()), z.array(z.string())]).parse(
+    await nvim.lua(
+      `local status = require('gemini-bridge').status()
+        return { vim.fn.sort(vim.tbl_keys(status)), vim.fn.sort(vim.tbl_keys(status.clients[1])) }`,
+    ),
+  );
+  t.same(fields, ["clients", "diffs", "discovery_file", "pid", "port", "state", "workspace"]);
+  t.same(client, ["activity", "cli", "hooks", "id", "name", "version"]);
+});
+
 t.test("the view of :GeminiStatus is updated", async (t) => {
   const nvim = await startNvim(t, {
     files: { "a.txt": "one\n", "b.txt": "two\n" },

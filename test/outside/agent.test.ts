@@ -208,7 +208,10 @@ t.test("Esc in the terminal of :Gemini ends the turn", async (t) => {
   const cli = await geminiIn(nvim);
   await cli.waitForScreen(/Type your message/, 30_000);
   await isDoing(nvim, "idle");
-  await nvim.waitFor("require('gemini-bridge').status().clients[1].terminal == 'gemini'", "its terminal");
+  await nvim.waitFor(
+    "require('gemini-bridge.bridge.status').get().clients[1].terminal == 'gemini'",
+    "its terminal",
+  );
 
   await t.test("Esc ends the turn while the CLI asks", async (t) => {
     model.say(write(nvim, "two\n"));

@@ -160,9 +160,15 @@ t.test("edits of a CLI in tmux are tracked, undone and gated, even after :Gemini
   await bridge.replaceHost(() => nvim.command("GeminiRestart"));
   await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the CLI to be back", 20_000);
   await isTracked("a.txt", "third");
-  const interrupted = await nvim.lua("return require('gemini-bridge').status().clients[1].interrupted");
+  const interrupted = await nvim.lua(
+    "return require('gemini-bridge.bridge.status').get().clients[1].interrupted",
+  );
   if (interrupted) await cli.enable(); // on a busy machine, the CLI has noticed the restart
-  await nvim.waitFor("not require('gemini-bridge').status().clients[1].interrupted", "the CLI", 20_000);
+  await nvim.waitFor(
+    "not require('gemini-bridge.bridge.status').get().clients[1].interrupted",
+    "the CLI",
+    20_000,
+  );
   await isGated("b.txt", "fourth");
   await goesOnAfter(() => nvim.nvim.notify("nvim_command", ["qall"]));
 });

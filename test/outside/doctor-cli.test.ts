@@ -1,9 +1,8 @@
 /** Tests that the doctor's statements about the real CLI are true. */
-import { readFileSync } from "node:fs";
 import t, { type Test } from "tap";
 import { z } from "zod";
 import { type Cli, type CliOptions, startCliInNvim } from "../support/cli.ts";
-import { examine, runDoctor } from "../support/doctor.ts";
+import { examine } from "../support/doctor.ts";
 import { startModel, writesFile } from "../support/model.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
 
@@ -42,9 +41,8 @@ t.test(
     t.ok(offered.includes(String(pid)), "completion offers it");
     const { "Gemini CLI": report, "Running CLIs": running } = await examine(nvim, pid);
     t.match(running, new RegExp(`OK process ${pid}: .*, connected to this Neovim`));
-    t.match(report, /OK Gemini CLI 0\.\d+\.\d+/, "its release is found from its command line");
     t.match(report, /OK The CLI is connected to this Neovim/);
-    t.match(report, /OK The CLI asks before it writes a file, and the question opens a diff/);
+    t.match(report, /A proposal opens only if the CLI asks before it edits: .*, unless :GeminiGate is on/);
     t.notMatch(report, /ERROR|WARNING/);
 
     model.say(...writing(nvim.path("a.txt"), "two\n"));
@@ -53,44 +51,5 @@ t.test(
 
     await cli.press("1"); // Allow once
     await cli.waitForScreen(/It is written\./);
-
-    // While an editor shows the change, the CLI treats this answer as "Allow once".
-    await nvim.stopBridge();
-    await nvim.waitFor(
-      async () => /Disconnected/.test(await cli.slash("/ide status")),
-      "the CLI to notice",
-      15_000,
-    );
-    model.say(...writing(nvim.path("a.txt"), "three\n"));
-    await cli.type("Please change it again.");
-    await cli.waitForScreen(/2\. Allow for this session/);
-    await cli.press("2");
-    await cli.waitForScreen(/auto-accept edits/);
-    const { "Gemini CLI": then } = await examine(nvim, pid);
-    t.match(
-      then,
-      /WARNING No diff opens, except .* package\.json, because the CLI writes without asking in mode auto_edit \(its screen\) -> .*press Shift-Tab/,
-    );
-    t.notMatch(then, /asks before it writes/);
   },
 );
-
-t.test("the doctor gives the reason if a CLI opens no reviews", async (t) => {
-  const nvim = await start(t);
-  const model = await startModel(t);
-  const { cli, pid } = await connect(t, nvim, { args: "--yolo", model });
-  const { "Gemini CLI": report } = await examine(nvim, pid);
-  t.match(
-    report,
-    /WARNING No diff opens, except .* package\.json, because the CLI writes without asking in mode yolo \(its screen\)/,
-  );
-  t.notMatch(report, /ERROR|asks before it writes/);
-  const { "Gemini CLI": inShell } = (await runDoctor(nvim, [String(pid)])).sections;
-  t.match(inShell, /writes without asking in mode yolo \(its command line\)/, "without a screen");
-
-  model.say(...writing(nvim.path("a.txt"), "new\n"));
-  await cli.type("Please change it.");
-  await cli.waitForScreen(/It is written\./);
-  t.equal(readFileSync(nvim.path("a.txt"), "utf8"), "new\n");
-  t.equal(await nvim.lua("return _G.opened"), 0, "no review has opened");
-});

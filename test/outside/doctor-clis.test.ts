@@ -1,5 +1,5 @@
 /** Tests the doctor with LLxprt Code, with a derived CLI, and without Gemini CLI. */
-import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
@@ -55,32 +55,17 @@ t.test("the doctor reports how LLxprt Code finds its editor", async (t) => {
   t.match(said, /LLxprt Code started by :Gemini cli=llxprt/);
   t.match(said, /OK.*IDE mode is on in .*\.llxprt\/settings\.json/);
   t.match(said, /OK.*finds this Neovim by .*llxprt-ide-server-\d+-\d+\.json/);
-  t.match(said, /OK.*asks before it writes/);
-  const isNew = Number.parseInt(process.versions.node, 10) >= 24;
-  t.match(said, isNew ? /OK.* Node v/ : /ERROR.*needs Node 24 or later, but Node on PATH is v\d+/);
   t.match(said, /OK.*New terminals get the variables LLXPRT_CODE_IDE_\*/);
-
-  const above = await running(nvim, await nvim.lua(START, "llxprt", {}));
-  t.match(await report(nvim, above), /OK.*takes this Neovim, process \d+, for its editor/, "a shell above");
-  const run = "return vim.fn.jobpid(vim.fn.jobstart({ 'llxprt' }, ...))";
-  const alone = await running(nvim, await nvim.lua(run, { env: { TERM_PROGRAM: "" } }));
-  t.match(
-    await report(nvim, alone),
-    /LLxprt Code, process[\s\S]*ERROR.*takes process \d+ for its editor, but the discovery file of this Neovim names process \d+[\s\S]*TERM_PROGRAM=vscode/,
-  );
-  const led = await running(nvim, await nvim.lua(run, { env: { TERM_PROGRAM: "vscode" } }));
-  t.match(await report(nvim, led), /OK.*takes the port \d+ from its environment/);
 });
 
 t.test("the doctor reports a derived CLI with its own settings, files and names", async (t) => {
   const ola = 'ola = { like = "qwen", directory = "~/.ola/ide", env = "OLA_CODE_IDE_", args = {} }';
   const nvim = await start(t, `terminal = { cli = "ola" }, clis = { gemini = false, ${ola} }`, {
-    "../home/.ola/settings.json": '{ "ide": { "enabled": false }, "tools": { "approvalMode": "yolo" } }',
+    "../home/.ola/settings.json": '{ "ide": { "enabled": false } }',
   });
   const said = await report(nvim);
   t.match(said, /ola started by :Gemini cli=ola/);
   t.match(said, /ERROR.*IDE mode is off in .*\.ola\/settings\.json/);
-  t.match(said, /WARNING.*writes without asking in mode yolo \(.*\.ola\/settings\.json\)/);
   t.match(said, /OK.*ola finds this Neovim by .*\.ola\/ide\/\d+\.lock/);
   t.match(said, /OK.*New terminals get the variables OLA_CODE_IDE_\*/);
   t.notMatch(said, /GEMINI_CLI_IDE|A CLI started|in Gemini CLI/, "nothing of one that is switched off");
@@ -97,42 +82,23 @@ t.test("in a shell, the doctor reports each installed CLI", async (t) => {
     output,
     /IDE mode is off \(default\)\n +-> answer Yes if the CLI asks whether to connect; in any case, type `\/ide enable`/,
   );
-  t.match(output, /writes without asking in mode auto \(its default\)/);
   t.notMatch(output, /LLxprt/);
   await nvim.startBridge();
   t.match((await runDoctor(nvim, [])).output, /ok .*finds editors in .*\.qwen\/ide/);
 });
 
-t.test("the doctor checks the variable and the diff tool of Claude Code", async (t) => {
-  const nvim = await start(t, "", { "../home/.claude.json": '{ "diffTool": "terminal" }' });
+t.test("the doctor checks the variable of Claude Code", async (t) => {
+  const nvim = await start(t, "", { "../home/.claude/settings.json": "{}" });
   const said = await report(nvim);
   t.match(said, /Claude Code started by :Gemini cli=claude/);
   t.match(said, /OK.*finds this Neovim by .*\.claude\/ide\/\d+\.lock/);
   t.match(said, /OK.* is in the workspace/);
-  t.match(said, /OK.*The bridge accepts the token in the lock file/);
   t.match(said, /OK.*connects by itself, because CLAUDE_CODE_SSE_PORT names the port/);
-  t.match(said, /WARNING.*shows diffs only in its terminal \("diffTool" in .*\/home\/\.claude\.json\)/);
-  t.match(said, /OK.*asks before it writes/);
 
   const pid = await running(nvim, await nvim.lua(START, "claude", {}));
   const advice =
     /WARNING.*not connected to this Neovim.*type `\/ide` in the CLI; if it still cannot connect, .*:GeminiStop/;
   t.match(await report(nvim, pid), advice, "it has given up");
-
-  const directory = join(nvim.dirs.home, ".claude/ide");
-  const [name = ""] = readdirSync(directory);
-  const other = readFileSync(join(directory, name), "utf8").replace(
-    /"authToken":"[^"]*"/,
-    '"authToken":"other"',
-  );
-  writeFileSync(join(directory, name), other);
-  t.match(
-    await report(nvim),
-    /ERROR.*cannot connect, because the bridge does not accept the token in .*\.lock/,
-  );
-  await nvim.command("GeminiRestart");
-  await nvim.bridgeIs("running");
-  t.match(await report(nvim), /OK.*The bridge accepts the token in the lock file/);
 });
 
 t.test("the doctor reports no errors of other CLIs if only opencode is installed", async (t) => {

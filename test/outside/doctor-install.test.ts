@@ -105,29 +105,14 @@ t.test('the doctor examines host = "shared"', async (t) => {
   const shared = "require('gemini-bridge').setup({ host = 'shared' })\n";
   const host = `vim.g.node_host_prog = ${JSON.stringify(join(root, "node_modules/neovim/bin/cli.js"))}\n`;
 
-  await t.test("the doctor reports a shared host without its npm package", async (t) => {
-    const nvim = await startNvim(t, { init: shared });
-    t.match(
-      (await examine(nvim))["Installation"],
-      /ERROR host = "shared" needs the npm package neovim, .* -> npm install -g neovim, then :UpdateRemotePlugins/,
-    );
-    await nvim.command("GeminiStart");
-    t.match(await nvim.messages(), /npm package neovim/);
-  });
-
-  await t.test("the doctor reports a disabled or missing shared host", async (t) => {
-    const off = await startNvim(t, { init: `vim.g.loaded_node_provider = 0\n${shared}` });
-    t.match((await examine(off))["Installation"], /ERROR .* g:loaded_node_provider is 0 -> remove that/);
-    const nowhere = await startNvim(t, { init: `vim.g.node_host_prog = '/no/host.js'\n${shared}` });
-    t.match((await examine(nowhere))["Installation"], /ERROR .* names \/no\/host\.js, which does not exist/);
-  });
-
-  await t.test("the doctor reports the steps to install the shared host one by one", async (t) => {
+  await t.test("the doctor says how to register the shared host", async (t) => {
     const nvim = await startNvim(t, { init: host + shared });
     const says = async () => (await examine(nvim))["Installation"];
-    t.match(await says(), /ERROR .* is not registered -> :UpdateRemotePlugins, then restart Neovim/);
+    t.match(
+      await says(),
+      /ERROR .* is not registered -> run `npm install -g neovim`, then :UpdateRemotePlugins, then restart/,
+    );
     await nvim.command("UpdateRemotePlugins");
-    t.match(await says(), /ERROR .* has not loaded the registration of the remote plugin -> restart Neovim/);
     await nvim.lua("vim.cmd.source(vim.g.loaded_remote_plugins)"); // as at the start of Neovim
     t.match(await says(), /OK host = "shared": the remote plugin is registered/, "before it is first called");
     t.notMatch(await says(), /ERROR/);

@@ -67,7 +67,7 @@ async function connect(nvim: Nvim) {
   await nvim.command("Gemini");
   const cli = await geminiIn(nvim);
   await cli.waitForScreen(/Type your message|YOLO/, 40_000);
-  const client = "require('gemini-bridge').status().clients[1]";
+  const client = "require('gemini-bridge.bridge.status').get().clients[1]";
   await nvim.waitFor(`(${client} or {}).terminal`, "the CLI to connect", 30_000);
   return cli;
 }

@@ -112,7 +112,7 @@ t.test("a client counts as interrupted only if it has noticed the restart", asyn
   const { bridge, nvim, client } = await startConnected(t);
   const isInterrupted = async () => {
     await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the client", 10_000);
-    return nvim.lua("return require('gemini-bridge').status().clients[1].interrupted");
+    return nvim.lua("return require('gemini-bridge.bridge.status').get().clients[1].interrupted");
   };
   await restart(bridge);
   // On a busy machine, the new host may start after the client's first attempt to reconnect.

@@ -8,7 +8,7 @@ import { call } from "../support/model.ts";
 /** Lua expression for the connected clients whose CLI does not show "Disconnected". */
 const CLIENTS = `vim.tbl_filter(function(client)
   return not client.interrupted
-end, require('gemini-bridge').status().clients)`;
+end, require('gemini-bridge.bridge.status').get().clients)`;
 
 async function start(t: Test, { hasHooks = false } = {}) {
   const { nvim, model } = await startWithGemini(t);
@@ -39,7 +39,7 @@ t.test("a CLI in Neovim's terminal is reconnected after crashes and restarts of 
 
 t.test("a CLI with hooks is gated and followed in its new session", async (t) => {
   const { bridge, nvim, gemini, model } = await start(t, { hasHooks: true });
-  const client = "(require('gemini-bridge').status().clients[1] or {})";
+  const client = "(require('gemini-bridge.bridge.status').get().clients[1] or {})";
   await nvim.waitFor(`${client}.hooks`, "the first hook", 15_000);
   await bridge.replaceHost();
   await nvim.waitFor(`#${CLIENTS} == 1`, "a new session", 40_000);

@@ -24,7 +24,7 @@ const terminalsOf = async (nvim: Nvim) =>
     .parse(
       await nvim.lua(
         `return vim.tbl_map(function(client) return client.terminal or client.name end,
-         require('gemini-bridge').status().clients)`,
+         require('gemini-bridge.bridge.status').get().clients)`,
       ),
     )
     .sort();

@@ -3,7 +3,6 @@
 local build = require("gemini-bridge.host.build")
 local bundle = require("gemini-bridge.host.bundle")
 local config = require("gemini-bridge.config")
-local gate = require("gemini-bridge.turns.gate")
 local status = require("gemini-bridge.bridge.status")
 
 local M = {}
@@ -16,19 +15,10 @@ local SCREEN_LINES = 60
 
 local program = bundle.root .. "/dist/doctor.cjs"
 
---- Returns the state of the remote plugin and of Neovim's standard Node host. The option `host = "shared"` needs both.
-local function remote_plugin()
-  local found, host = pcall(vim.fn["provider#node#Prog"])
-  local manifest = bundle.read(tostring(vim.g.loaded_remote_plugins))
-  return {
-    isDisabled = not found,
-    host = found and host ~= "" and host or nil,
-    -- Checks the autocommand and the function. Neovim defines the function of a remote plugin only at its first call.
-    -- Until then, only the autocommand exists.
-    isRegistered = vim.fn.exists("#FuncUndefined#GeminiBridgeStart") == 1
-      or vim.fn.exists("*GeminiBridgeStart") == 1,
-    isInManifest = manifest:find("GeminiBridgeStart", 1, true) ~= nil,
-  }
+--- Returns whether the remote plugin is registered, which the option `host = "shared"` needs. Neovim defines the
+--- function of a remote plugin only at its first call. Until then, only the autocommand exists.
+local function is_registered()
+  return vim.fn.exists("#FuncUndefined#GeminiBridgeStart") == 1 or vim.fn.exists("*GeminiBridgeStart") == 1
 end
 
 local function terminals()
@@ -42,28 +32,14 @@ local function terminals()
   return list
 end
 
---- Returns the state of the gate for each CLI that supports the gate. The gate makes a CLI ask before each edit.
-local function gates()
-  local list = {}
-  for _, cli in ipairs(require("gemini-bridge.config.clis").all()) do
-    if cli.gate then
-      local reach = gate.reach(cli.name)
-      local is_obeyed = #reach.others == 0
-      list[#list + 1] = {
-        cli = cli.name,
-        isOn = gate.is_on(cli.name),
-        isObeyed = is_obeyed,
-        isRefused = not is_obeyed and not reach.is_possible,
-      }
-    end
-  end
-  return list
-end
-
 --- Returns the data about this Neovim that the doctor needs: `Facts` in src/doctor/contract.ts.
 local function facts()
   local options, bridge, version = config.get(), vim.deepcopy(status.get()), vim.version()
   bridge.tokens = nil
+  local registered ---@type boolean?
+  if options.host == "shared" then
+    registered = is_registered()
+  end
   return {
     version = ("%d.%d.%d"):format(version.major, version.minor, version.patch),
     pid = vim.fn.getpid(),
@@ -74,8 +50,7 @@ local function facts()
     end, require("gemini-bridge.config.clis").all()),
     isStale = bundle.state() == "stale",
     terminals = terminals(),
-    gates = gates(),
-    remotePlugin = options.host == "shared" and remote_plugin() or nil,
+    isRegistered = registered,
     bridge = bridge,
   }
 end
