@@ -224,6 +224,26 @@ t.test("history() groups entries by turn, also after a restart of the host", asy
   t.equal(await nvim.lua("return require('gemini-bridge').history()"), null, "no host");
 });
 
+t.test("changes and history are two tabs of one page", async (t) => {
+  const page = await startPage(t, { files: { "a.txt": "1\n", "b.txt": "b\n" }, args: ["b.txt"] });
+  const { nvim, agent } = page;
+  await agent.write("a.txt", "2\n");
+  await page.changed(1);
+  await nvim.input(":GeminiChanges<CR>");
+  await page.is(t, "page:2", "*a.txt:1");
+  await nvim.input("\\t<C-w>sgh");
+  await page.is(t, "*page:2", "a.txt HH:MM:SS:1");
+  t.equal(await nvim.lua("return vim.bo.filetype"), "gemini_history", "the split of the other tree is gone");
+  await nvim.input("gh");
+  await page.is(t, "page:2", "*a.txt:1");
+  await nvim.input(":edit b.txt<CR>:GeminiHistory<CR>");
+  await page.is(t, "*page:2", "a.txt HH:MM:SS:1", "b.txt:1");
+  t.same(await nvim.lua("return { vim.fn.tabpagenr('$'), vim.wo[vim.fn.win_getid(3)].winbar }"), [2, ""]);
+  await nvim.input("q");
+  await page.is(t, "*b.txt:1");
+  t.notMatch(await nvim.messages(), /E\d+:/);
+});
+
 t.test("history entries of a file are sorted by time, also within a second", async (t) => {
   const { nvim } = await startBridge(t);
   const order = `

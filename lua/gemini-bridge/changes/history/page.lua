@@ -232,6 +232,14 @@ local ACTIONS = {
     tree = "d",
   },
   { "switch", tree_view.switch, "Go to the text, or back to the tree", key = "<LocalLeader>t" },
+  {
+    "changes",
+    function()
+      vim.cmd.GeminiChanges()
+    end,
+    "Show the undecided changes",
+    tree = "gh",
+  },
   { "close", tree_view.close, "Close the page", key = "q" },
 }
 

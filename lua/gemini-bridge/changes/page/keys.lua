@@ -329,6 +329,14 @@ local ACTIONS = {
   { "note", note, "Write a note on the line or the selected lines", key = "<LocalLeader>n", visual = true },
   { "send-notes", send_notes, "Send all notes to the CLI", tree = "gn" },
   { "switch", tree_view.switch, "Go to the file, or back to the tree", key = "<LocalLeader>t" },
+  {
+    "history",
+    function()
+      vim.cmd.GeminiHistory()
+    end,
+    "Show the history",
+    tree = "gh",
+  },
   { "close", tree_view.close, "Close the page", key = "q" },
 }
 

@@ -257,18 +257,46 @@ function M.go_to_line(layout, line)
   end
 end
 
---- Opens a page in a new tab page without moving the focus.
+---@class gemini_bridge.PagePlace
+---@field buf integer Buffer of the tree.
+---@field tree integer
+---@field right? integer nil if the user has closed the right window or opened another buffer there.
+---@field origin { tab: integer, win: integer }
+
+--- Returns the windows that another page can take over. Must be called before the listeners of the page are removed.
+---@param layout gemini_bridge.PageLayout
+---@return gemini_bridge.PagePlace
+function M.place(layout)
+  local right = M.shows_own(layout) and layout.right or nil
+  return { buf = layout.buf, tree = M.tree(layout), right = right, origin = layout.origin }
+end
+
+--- Opens a page in a new tab page, or in the windows of another page, without moving the focus.
 ---@param name string Name of the tree buffer.
+---@param place? gemini_bridge.PagePlace
 ---@return gemini_bridge.PageLayout
-function M.open(name)
+function M.open(name, place)
   local buf = window.create_buffer(false, true)
   window.delete_restored(name)
   window.set_name(buf, name)
   vim.bo[buf].bufhidden, vim.bo[buf].modeline = "wipe", false
   local from = { tab = vim.api.nvim_get_current_tabpage(), win = vim.api.nvim_get_current_win() }
-  local tab, tree = window.open_tab(buf)
+  local tab, tree, right, right_buf
+  if place then
+    tab, tree, right = vim.api.nvim_win_get_tabpage(place.tree), place.tree, place.right
+    window.show(tree, buf)
+    window.delete_buffer(place.buf) -- also closes windows that the user has split off
+  else
+    tab, tree = window.open_tab(buf)
+  end
   make_tree(tree)
-  local right, right_buf = open_right(tree)
+  if right then
+    right_buf = window.create_buffer(false, true)
+    vim.bo[right_buf].bufhidden = "wipe"
+    M.set_buffer(right, right_buf)
+  else
+    right, right_buf = open_right(tree)
+  end
   local group = vim.api.nvim_create_augroup("gemini-bridge.page." .. buf, {})
   return {
     group = group,
@@ -277,7 +305,7 @@ function M.open(name)
     tree = tree,
     right = right,
     right_buf = right_buf,
-    origin = from,
+    origin = place and place.origin or from,
   }
 end
 

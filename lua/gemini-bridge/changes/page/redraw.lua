@@ -35,6 +35,7 @@ function M.bars(shown)
   end
   winbar_text.show(shown.tree, {
     { text = ("Changes %d/%d"):format(decided, hunks) },
+    { text = " · gh history", rank = 2 },
     key_actions.hints({ { "help", "keys" } }),
   })
 end

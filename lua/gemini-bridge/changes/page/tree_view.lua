@@ -40,12 +40,20 @@ local namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.tree")
 --- Highlights of each line, by buffer.
 local spans_of = {} ---@type table<integer, gemini_bridge.Span[][]>
 
---- Opens a page with an empty tree without moving the focus.
+--- The page that was opened last. Changes and history are two tabs of one page: only one of them is open.
+local last ---@type gemini_bridge.TreeView?
+
+--- Opens a page with an empty tree without moving the focus. Takes over the windows of the other page.
 ---@param name string Name of the tree buffer.
 ---@param redraw fun() Draws the tree after a window was resized or |:edit!| has emptied the tree.
 ---@return gemini_bridge.TreeView
 function M.open(name, redraw)
-  local view = layout.open(name) --[[@as gemini_bridge.TreeView]]
+  local place = last and M.is_alive(last) and layout.place(last) or nil
+  if last and place then
+    M.dispose(last)
+  end
+  local view = layout.open(name, place) --[[@as gemini_bridge.TreeView]]
+  last = view
   view.nodes, view.rows, view.is_open, view.is_disposed, view.stops = {}, {}, {}, false, {}
   local function on(event, buf, act)
     vim.api.nvim_create_autocmd(event, { group = view.group, buffer = buf, callback = act })
@@ -330,9 +338,9 @@ end
 ---@return gemini_bridge.Node[]
 function M.nodes_at(view, lines)
   local line = vim.api.nvim_win_get_cursor(M.has_focus(view) and 0 or view.tree)[1]
-  local first, last = unpack(lines or { line, line })
+  local first, bottom = unpack(lines or { line, line })
   local taken, found = {}, {}
-  for row = first, last do
+  for row = first, bottom do
     local node = view.rows[row]
     if node then
       local is_inside = node.parent and taken[node.parent]
