@@ -7,7 +7,7 @@ import { createChanges } from "./changes/changes.ts";
 import { createSocketEndpoint } from "./claude/endpoint.ts";
 import { createCliAndEditorSearch } from "./clis-and-editors.ts";
 import { createContextPublisher } from "./context/publisher.ts";
-import type { Agent, AgentEvent } from "./contract/hooks.ts";
+import type { Agent } from "./contract/hooks.ts";
 import type { Boot, Memory, Status } from "./contract/neovim.ts";
 import { cleanUpDiscovery } from "./discovery/remove-leftovers-at-start.ts";
 import type { Client, ClientEvents, ClientList } from "./http/client.ts";
@@ -16,6 +16,7 @@ import type { SocketRoute } from "./http/listen-on-port.ts";
 import { createSessions, prepare } from "./http/sessions.ts";
 import { createEditorEndpoint } from "./model/endpoint.ts";
 import type { Bridge, EventHandlers } from "./neovim/bridge.ts";
+import { ownFoldersOf } from "./profiles/discovery-paths.ts";
 import { type Profile, profileOfClient } from "./profiles/profiles.ts";
 import { createPrompts } from "./prompt/prompts.ts";
 import { registerTools } from "./review/diff-tools.ts";
@@ -24,9 +25,15 @@ import { createStore } from "./store/store.ts";
 import { platform } from "./system/platform.ts";
 import { createTemporaryFiles } from "./system/temporary-files.ts";
 import { createUserFiles } from "./system/user-files.ts";
-import { createClientStatus } from "./turns/client-status.ts";
+import { createClientStatus, createNames } from "./turns/client-status.ts";
+import { findClient } from "./turns/find-client.ts";
 import { asksBefore, isGated } from "./turns/gate.ts";
 import { createHooksRoute } from "./turns/hook-route.ts";
+import { createHooksOff } from "./turns/hooks-off.ts";
+import { createReconnectHints } from "./turns/reconnect-hints.ts";
+import { createTurnReports } from "./turns/report-turns.ts";
+import { createTerminals } from "./turns/terminals.ts";
+import { createTurns } from "./turns/turns.ts";
 
 export interface Services {
   readonly routes: readonly Route[];
@@ -87,17 +94,17 @@ export function createServices(options: ServicesOptions): Services {
     },
     reviewsOf: (client) => ({
       reviews: reviewsOf(client),
-      answered: () => activity.answered(client.id),
+      answered: () => turns.answered(client.id),
       /** Tells the user how the CLI treats an accepted text that is equal to the file. */
       unchanged(filePath) {
-        activity.decided(client.id, filePath, false);
-        const cli = clientStatus.labelOf(client.info.credential);
+        turns.decided(client.id, filePath, false);
+        const cli = names.labelOf(client.info.credential);
         const text = `You accepted a text for ${basename(filePath)} that equals the file: ${cli} treats this as a rejection.`;
         bridge.tell("message", { level: "info", text });
       },
       /** Tells the user why Neovim cannot open a review. */
       refused(filePath, reason) {
-        const cli = clientStatus.labelOf(client.info.credential);
+        const cli = names.labelOf(client.info.credential);
         const text = `Neovim cannot show the edit of ${basename(filePath)} by ${cli} (${reason}). Answer in the terminal of the CLI.`;
         bridge.tell("message", { level: "warn", text });
       },
@@ -108,31 +115,35 @@ export function createServices(options: ServicesOptions): Services {
     connected: () => [...sessions.connected(), ...sockets.connected()],
     get: (id) => sessions.get(id) ?? sockets.get(id),
   };
-  const clientStatus = createClientStatus({
-    bridge,
-    clients,
-    profiles,
-    interrupted: memory.interrupted,
-    isSeamless,
+  let { gate, paused } = boot;
+  /** Sessions whose clients have noticed that the earlier host has ended. */
+  const interrupted = new Set(memory.interrupted);
+  const terminals = createTerminals(clients);
+  const turns = createTurns({
     heard: memory.agents,
     remember: (agents) => remember({ agents }),
-    isReviewing: (id) => reviews.isPending(id),
-    report,
-    lost: (cli) => prompts.connect(cli),
-    isGated: (cli) => isGated(cli, gate),
-    directories: boot.workspace.directories,
-    // Reports the end of the turn: a CLI that the user has stopped sends no hook for the end of its tool or its turn.
-    stopped: (agent) => void changes.listener({ kind: "turn_ended", agent, at: Date.now() }),
+    isConnected: (id) => !interrupted.has(id) && clients.connected().some((client) => client.id === id),
+    search: (agent) => findClient(clients, agent),
   });
-  const { terminals, agents, activity, hooksOff } = clientStatus;
+  const names = createNames(profiles, turns, terminals);
+  const hooksOff = createHooksOff({
+    bridge,
+    profiles,
+    clients,
+    turns,
+    terminals,
+    directories: boot.workspace.directories,
+    isGated: (cli) => isGated(cli, gate),
+  });
   const temporaryFiles = createTemporaryFiles(join(boot.stateDirectory, "drafts"));
   const userFiles = createUserFiles(temporaryFiles);
   const store = createStore({ directory: boot.stateDirectory, instance: boot.instance, log });
   const changes = createChanges({
     bridge,
     store,
-    terminalOf: clientStatus.terminalOf,
-    gone: activity.over,
+    terminalOf: names.terminalOf,
+    agents: turns,
+    ownFolders: new Map(profiles.map((profile) => [profile.name, ownFoldersOf(profile)])),
     userFiles,
     boot,
     log,
@@ -141,19 +152,29 @@ export function createServices(options: ServicesOptions): Services {
     bridge,
     log,
     clients,
-    names: clientStatus,
+    names,
     lastId: boot.lastDiffId,
     earlier: memory.diffs,
     hangsWithoutEditor: (id) =>
       profileOf(clients.get(id)?.info.credential ?? "")?.hangsWithoutEditor === true,
-    decided: activity.decided,
+    decided: turns.decided,
     remember(diffs) {
       remember({ diffs });
-      if (clientStatus.agents.hasHeard) clientStatus.report(); // without hooks, reviews do not change the activity
+      if (turns.hasHeard) clientStatus.report(); // without hooks, reviews do not change the activity
     },
     agreed: changes.agreed,
     history: changes.history,
     userFiles,
+  });
+  const clientStatus = createClientStatus({
+    clients,
+    labelOf: names.labelOf,
+    turns,
+    terminals,
+    hooksOff,
+    interrupted,
+    isReviewing: reviews.isPending,
+    report,
   });
   function reviewsOf(client: Client): ClientReviews {
     const tools = reviews.tools(client);
@@ -174,6 +195,14 @@ export function createServices(options: ServicesOptions): Services {
     connected: clientStatus.connected,
     clientIn: (terminal) => clients.connected().find(({ id }) => terminals.nameOf(id) === terminal),
   });
+  const tellLostClis = createReconnectHints({
+    clients,
+    profiles,
+    terminals,
+    interrupted,
+    isSeamless,
+    lost: (cli) => prompts.connect(cli),
+  });
   const contextPublisher = createContextPublisher({
     bridge,
     log,
@@ -189,41 +218,44 @@ export function createServices(options: ServicesOptions): Services {
     .on("connected", clientStatus.report)
     .on("connected", contextPublisher.connected)
     .on("connected", terminals.find)
-    .on("connected", agents.connected)
+    .on("connected", turns.connected)
     .on("connected", hooksOff.refresh)
     .on("disconnected", contextPublisher.disconnected)
     .on("disconnected", clientStatus.report)
     .on("ended", reviews.abandon)
     .on("ended", contextPublisher.disconnected)
     .on("ended", terminals.forget)
-    .on("ended", activity.gone)
-    .on("ended", ({ info: { credential: cli } }) => {
-      if (!clients.connected().some(({ info }) => info.credential === cli)) void changes.left(cli);
+    .on("ended", (client) => {
+      const isSame = ({ info }: Client) => info.credential === client.info.credential;
+      turns.disconnected(client, !clients.connected().some(isSame));
     })
     .on("ended", hooksOff.refresh)
     .on("ended", clientStatus.report);
+  terminals.onFound(clientStatus.report);
+  terminals.onFound(hooksOff.refresh);
+  turns.onFound(clientStatus.report);
+  hooksOff.onChanged(clientStatus.report);
+  turns.on(createTurnReports(bridge, turns, terminals, clientStatus.report));
+  turns.on(changes.listener);
 
-  let { gate, paused } = boot;
   const { propose } = reviews;
   const following = {
     listener: changes.listener,
+    newTurn: (agent: Agent) => turns.newTurn(agent, ""),
     isGated: (cli: string) => isGated(cli, gate),
     propose,
     userFiles,
   };
   const editor = createEditorEndpoint({ bridge, log, version, boot, following, report, remember });
-  /** Starts to search for the client of an agent. Does not wait for the result, so that the agent is not delayed. */
-  const handle = ({ agent }: AgentEvent): void =>
-    void agents.heard(agent).catch((error: unknown) => log.warn("an agent's client was not found:", error));
   /** Whether a user can answer questions of the agent's CLI. */
   async function canAnswer(agent: Agent): Promise<boolean> {
     const { headless = [] } = profileOf(agent.cli) ?? {};
-    const isConnected = (await agents.find(agent)) !== undefined;
+    const isConnected = (await turns.findClient(agent)) !== undefined;
     if (!isConnected || headless.length === 0 || agent.pid === undefined) return isConnected;
     return !(await platform.words(agent.pid)).some((word) => headless.includes(word));
   }
   const hooks = createHooksRoute({
-    listeners: [handle, hooksOff.listener, activity.listener, changes.listener],
+    listeners: [turns.handle, hooksOff.listener],
     tells({ agent }) {
       const text = boot.tellAgent && !paused ? changes.undone(agent) : undefined;
       if (text !== undefined) report({ told: { cli: agent.cli, text, at: Date.now() } });
@@ -251,10 +283,15 @@ export function createServices(options: ServicesOptions): Services {
       }),
       async terminals(event) {
         prompts.terminals(event);
+        tellLostClis(event);
         await terminals.handlers.terminals(event);
       },
       context: contextPublisher.snapshot,
-      terminal_ready: ({ terminal }) => activity.ready(terminal),
+      terminal_ready: ({ terminal }) =>
+        // An agent that is not connected is found by its process.
+        turns.ready((id, pid) =>
+          id === undefined ? terminals.contains(terminal, pid) : terminals.nameOf(id) === terminal,
+        ),
       gate: (setting) => {
         gate = setting;
         hooksOff.refresh();
@@ -285,6 +322,7 @@ export function createServices(options: ServicesOptions): Services {
     close() {
       editor.close();
       hooksOff.close();
+      turns.close();
       prompts.close();
       reviews.close(false);
       changes.close();

@@ -9,7 +9,8 @@ interface Agreements {
   has(path: string, now: FileState): boolean;
   /** Like `has`, but also forgets the accepted texts of the file, because an agent has now written the file. */
   take(path: string, now: FileState): boolean;
-  forget(path: string): void;
+  /** Forgets all accepted texts. Must be called when no agent works, because none of them is then written. */
+  clear(): void;
 }
 
 export function createAgreements(): Agreements {
@@ -30,6 +31,6 @@ export function createAgreements(): Agreements {
       if (now.kind === "known") hashesOf.delete(path);
       return isAccepted;
     },
-    forget: (path) => void hashesOf.delete(path),
+    clear: () => hashesOf.clear(),
   };
 }

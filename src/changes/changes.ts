@@ -7,8 +7,9 @@ import type { Log } from "../base/log.ts";
 import { Refusal } from "../base/refusal.ts";
 import { createYielder } from "../base/work-slices.ts";
 import type { changeEvents } from "../contract/changes.ts";
-import type { Agent, AgentEvent, Begun } from "../contract/hooks.ts";
+import type { Agent } from "../contract/hooks.ts";
 import type { Boot } from "../contract/neovim.ts";
+import type { Author, TurnStep } from "../contract/turns.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
 import type { Store } from "../store/store.ts";
 import {
@@ -20,13 +21,13 @@ import {
   versionAt,
 } from "../system/file-state.ts";
 import type { UserFiles } from "../system/user-files.ts";
-import { createAgentTurns } from "./agent-turns.ts";
 import { createChangedFiles } from "./changed-files.ts";
 import type { OpenPlaces } from "./commands.ts";
+import { createEditsInProgress } from "./edits-in-progress.ts";
 import { type FileChange, follow, obstacle, textBefore } from "./file-change.ts";
 import { createHistory, type History } from "./history.ts";
 import { answerHistoryRequests } from "./history-requests.ts";
-import { createTracker, type TrackerOptions } from "./hook-tracker.ts";
+import { createTracker } from "./hook-tracker.ts";
 import { createDecisions } from "./keep-and-undo.ts";
 import { bufferLines } from "./line-diff.ts";
 import { createMovedFileSearch, type MovedFileSearch } from "./moved-files.ts";
@@ -35,20 +36,17 @@ import { createStorableFiles } from "./storable-files.ts";
 import { createStoredChanges } from "./stored-changes.ts";
 import { createTurnReport, type TurnReportOptions } from "./turn-report.ts";
 import { createUndoNotes } from "./undo-notes.ts";
-
-/** Reason why changes of a turn may be missing that began before this host process. */
-const RESTARTED = "the bridge was restarted during the turn";
+import { isBelow } from "./work-tree.ts";
 
 /** Timeout for an answer of Lua. Lua cannot answer while Neovim shows a prompt. */
 const LUA_TIMEOUT_MS = 200;
 
 export interface Changes {
   /**
-   * Handles an event of a CLI's hook. Never rejects.
-   * @param begun aborted when the CLI no longer waits. From then on, the tool may be running
+   * Handles a step of a turn. Never rejects.
    * @returns a promise that resolves when the tool may begin
    */
-  listener(event: AgentEvent, begun?: Begun): Promise<void>;
+  listener(step: TurnStep): Promise<void>;
   /**
    * Records that the user has accepted a proposed text for a file. If an agent then writes a text with one of these
    * hashes, this does not count as an unreviewed change.
@@ -60,8 +58,6 @@ export interface Changes {
    * none.
    */
   undone(agent: Agent): string | undefined;
-  /** Called when the last connection of a CLI has closed. */
-  left(cli: string): Promise<void>;
   readonly history: History;
   readonly handlers: Pick<EventHandlers, keyof typeof changeEvents>;
   /** Gives everything to the store, because the process is about to end. */
@@ -74,7 +70,20 @@ function counted(count: number, noun: string): string[] {
   return count === 0 ? [] : [`${count} ${noun}${count === 1 ? "" : "s"}`];
 }
 
-interface ChangesOptions extends Pick<TrackerOptions, "gone">, Pick<TurnReportOptions, "terminalOf"> {
+/** What `turns` knows about agents. */
+interface Agents {
+  /** Returns the author of the newest turn of a CLI. */
+  latest(cli: string): Author;
+  /** Whether any agent is in a turn. */
+  readonly areRunning: boolean;
+  /** Ends the turns of agents whose process has ended. */
+  endDead(): void;
+}
+
+interface ChangesOptions extends Pick<TurnReportOptions, "terminalOf"> {
+  agents: Agents;
+  /** For each CLI: the folders in which it writes for itself. They need not exist. */
+  ownFolders: ReadonlyMap<string, readonly string[]>;
   bridge: Bridge;
   store: Store;
   userFiles: UserFiles;
@@ -83,47 +92,50 @@ interface ChangesOptions extends Pick<TrackerOptions, "gone">, Pick<TurnReportOp
 }
 
 export function createChanges(options: ChangesOptions): Changes {
-  const { bridge, store, userFiles, boot, log, terminalOf, gone } = options;
+  const { bridge, store, userFiles, boot, log, terminalOf, agents, ownFolders } = options;
   const { stateDirectory, workspace } = boot;
   const { directories } = workspace;
   const storable = createStorableFiles(boot.exclude);
   const { mayStore } = storable;
   const stored = createStoredChanges(store, mayStore);
-  const turns = createAgentTurns(boot.downtime === undefined ? undefined : RESTARTED);
-  const history = createHistory({ store, mayStore, authorOf: turns.latest });
+  const edits = createEditsInProgress();
+  const areAgentsAtWork = () => agents.areRunning;
+  const history = createHistory({ store, mayStore, authorOf: agents.latest });
   const files = createChangedFiles({
     bridge,
     stored,
     look: (paths) => void enqueue(() => lookAgain(paths)),
-    agentWrote(path, agent) {
-      decisions.agentWrote(path, agent);
+    isBeingEdited: (path) => edits.agentAt(path) !== undefined,
+    areAgentsAtWork,
+    agentWrote(path, turn) {
+      decisions.agentWrote(path, turn);
       staging.wrote(path);
     },
   });
-  const report = createTurnReport({ bridge, terminalOf, files, turns });
+  const report = createTurnReport({ bridge, terminalOf, files });
   const tracker = createTracker({
-    report(agent) {
-      history.turnEnded(agent);
-      report(agent);
-    },
-    gone,
     files,
-    turns,
+    edits,
+    report,
     history,
+    isOwnFile: (cli, path) => ownFolders.get(cli)?.some((folder) => isBelow(path, folder)) ?? false,
+    isRestarted: boot.downtime !== undefined,
+    areAgentsAtWork,
     stateDirectory,
     commandEnded: () => staging.commandEnded(),
     enqueue,
     openPlaces,
   });
   const { areCommandsRunning } = tracker;
-  const notes = createUndoNotes({ sessionOf: turns.sessionOf, isShared: mayStore });
+  const notes = createUndoNotes(mayStore);
   const decisions = createDecisions({
     bridge,
     files,
+    edits,
     history,
     userFiles,
     notes,
-    enqueue: enqueueAfterGone,
+    enqueue: enqueueAfterDead,
     syncPath: (path) => syncPaths([path]),
     settled: tracker.settled,
     areCommandsRunning,
@@ -146,8 +158,8 @@ export function createChanges(options: ChangesOptions): Changes {
   }
 
   /** Ends the turns of agents whose process has ended. Then runs a function. */
-  function enqueueAfterGone(run: () => Promise<void>): Promise<void> {
-    void tracker.resolveGone();
+  function enqueueAfterDead(run: () => Promise<void>): Promise<void> {
+    agents.endDead();
     return enqueue(run);
   }
 
@@ -191,12 +203,12 @@ export function createChanges(options: ChangesOptions): Changes {
 
   async function syncPath(path: string, findMoved: MovedFileSearch): Promise<void> {
     const change = files.get(path);
-    if (!change || files.awaitingAgent(path) || (await versionAt(path)) === change.version) return;
+    if (!change || edits.agentAt(path) || (await versionAt(path)) === change.version) return;
     const wereRunning = areCommandsRunning();
     const now = await readStableState(path);
     // Stops if an agent's edit or command has begun or ended meanwhile. The end of each edit and command triggers
     // another comparison.
-    if (files.awaitingAgent(path) || areCommandsRunning() !== wereRunning) return;
+    if (edits.agentAt(path) || areCommandsRunning() !== wereRunning) return;
     if (now.kind === "absent" && change.exists && !wereRunning) await followRename(change, findMoved);
     tracker.catchUp(change, now);
   }
@@ -270,19 +282,19 @@ export function createChanges(options: ChangesOptions): Changes {
     return now && tracker.look(path, now);
   }
 
-  const never: Begun = { aborted: false };
   return {
-    listener: (event, begun = never) =>
-      tracker.handle(event, begun).catch((error) => log.error("changes:", error)),
+    listener(step) {
+      if (step.kind === "started" || step.kind === "prompted") notes.started(step.turn);
+      return tracker.handle(step).catch((error) => log.error("changes:", error));
+    },
     agreed: tracker.agreed,
     undone: notes.take,
-    left: tracker.resolveGone,
     history,
     handlers: {
       ...answerHistoryRequests({
         bridge,
         history,
-        enqueue: enqueueAfterGone,
+        enqueue: enqueueAfterDead,
         userFiles,
         async prepare(path) {
           await decisions.prepare(path);
@@ -303,7 +315,7 @@ export function createChanges(options: ChangesOptions): Changes {
         });
       },
       ...decisions.handlers,
-      changes_refresh: () => enqueueAfterGone(refresh),
+      changes_refresh: () => enqueueAfterDead(refresh),
       change_before_asked: ({ path }) =>
         withChange(path, (change) =>
           bridge.tell("change_before", {
@@ -317,7 +329,6 @@ export function createChanges(options: ChangesOptions): Changes {
     close() {
       files.close();
       staging.close();
-      tracker.close();
       storable.close();
       history.storeNow();
     },

@@ -3,7 +3,8 @@
  * with the snapshot after the command.
  */
 import { createYielder } from "../base/work-slices.ts";
-import type { Agent, Begun } from "../contract/hooks.ts";
+import type { Begun } from "../contract/hooks.ts";
+import type { Turn } from "../contract/turns.ts";
 import { type FileState, inodeOf, readState, unknown } from "../system/file-state.ts";
 import { compare, statesBefore, TOO_MUCH, type Touched } from "./command-comparison.ts";
 import { createSnapshots, lengthOf, type Snapshot } from "./command-snapshot.ts";
@@ -31,7 +32,7 @@ export interface Written extends Touched {
 
 /** A change of a file by a command that is still running. */
 export interface EarlierWrite {
-  readonly agent: Agent;
+  readonly agent: Turn;
   /** State of the file before the change. */
   readonly before: FileState;
 }
@@ -47,19 +48,19 @@ export interface Commands {
    * Takes the snapshot before a command.
    * @param begun aborted when the command begins. Files that were not read before this moment count as unknown
    */
-  start(agent: Agent, command: string, places: OpenPlaces, begun: Begun): Promise<Snapshot>;
+  start(agent: Turn, command: string, places: OpenPlaces, begun: Begun): Promise<Snapshot>;
   /**
    * Ends a command, and compares the files with the snapshot from before the command.
    * @returns undefined if no hook reported the start of the command
    */
-  end(agent: Agent, command: string): Promise<CommandResult | undefined>;
+  end(agent: Turn, command: string): Promise<CommandResult | undefined>;
   /** Returns the running commands of an agent. */
-  ofAgent(agent: Agent): string[];
+  ofAgent(agent: Turn): string[];
   /**
    * Agent of the running command that started last; undefined if no command is running. Changes by an unknown author
    * are attributed to this agent.
    */
-  readonly runner: Agent | undefined;
+  readonly runner: Turn | undefined;
   /** Records that the user or a tool has written a file, so that the write is not attributed to a running command. */
   settled(path: string, now: FileState): void;
   /** Records that a running command has written a file. @param before state of the file before that write */
@@ -80,7 +81,7 @@ export interface Commands {
 }
 
 interface Command {
-  readonly agent: Agent;
+  readonly agent: Turn;
   readonly command: string;
   readonly scope: Scope;
   readonly snapshot: Promise<Snapshot>;

@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { ShownChange } from "../contract/changes.ts";
+import type { Author } from "../contract/turns.ts";
 import { type FileState, HIDDEN, type Metadata } from "../system/file-state.ts";
 import { withoutRename } from "../system/file-version.ts";
 import {
@@ -62,13 +63,6 @@ export interface FileChange extends Author {
   readonly decided: number;
   /** Authors of earlier turns whose hunks are still undecided, oldest first. */
   readonly earlier: readonly Author[];
-}
-
-/** Author of a change: name of the CLI's profile, start of the turn (Unix milliseconds), and prompt. */
-export interface Author {
-  readonly cli: string;
-  readonly turn: number;
-  readonly prompt: string;
 }
 
 /** Creates the change record of a file. @param found state of the file before an agent's edit */

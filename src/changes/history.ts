@@ -5,10 +5,10 @@
 import { randomUUID } from "node:crypto";
 import * as z from "zod";
 import type { Original, ReviewHistory } from "../base/reviews.ts";
-import type { Agent } from "../contract/hooks.ts";
+import type { Author, Turn } from "../contract/turns.ts";
 import type { Store } from "../store/store.ts";
 import { isAbsent, MAX_FILE_BYTES, realPath } from "../system/file-state.ts";
-import type { Author, FileChange } from "./file-change.ts";
+import type { FileChange } from "./file-change.ts";
 import { StoredMetadata } from "./stored-changes.ts";
 
 const MAX_AGE_MS = 24 * 60 * 60 * 1_000;
@@ -68,8 +68,8 @@ interface Proposal {
 
 export interface History extends ReviewHistory {
   /** Records that an agent has written a file without a review. All edits of a file in one turn form one entry. */
-  wrote(agent: Agent, author: Author, before: Pick<FileChange, "path" | "lastMetadata">, texts: Texts): void;
-  turnEnded(agent: Agent): void;
+  wrote(turn: Turn, before: Pick<FileChange, "path" | "lastMetadata">, texts: Texts): void;
+  turnEnded(turn: Turn): void;
   /** Records that the user has kept the changes of a file. Later changes of the file start a new entry. */
   kept(path: string): void;
   /**
@@ -156,13 +156,13 @@ export function createHistory({ store, mayStore, authorOf }: HistoryOptions): Hi
   }
 
   return {
-    wrote(agent, author, { path, lastMetadata: metadata }, texts) {
-      const key = `${agent.session} ${path}`;
+    wrote(turn, { path, lastMetadata: metadata }, texts) {
+      const key = `${turn.session} ${path}`;
       const entry = ofTurns.get(key);
       const goesOn = entry?.texts && entry.texts.after === texts.before;
       const next = goesOn
         ? { ...entry, at: Date.now(), texts: { before: entry.texts?.before ?? null, after: texts.after } }
-        : { ...begin("written", author, path), metadata, texts };
+        : { ...begin("written", turn, path), metadata, texts };
       allowExtension(key, save(next));
     },
     turnEnded({ session }) {

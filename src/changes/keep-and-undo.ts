@@ -2,11 +2,12 @@
 import { basename } from "node:path";
 import { Refusal } from "../base/refusal.ts";
 import type { ChosenChanges, Range } from "../contract/changes.ts";
-import type { Agent } from "../contract/hooks.ts";
+import type { Turn } from "../contract/turns.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
 import { type FileState, readState } from "../system/file-state.ts";
 import type { UserFiles } from "../system/user-files.ts";
 import type { ChangedFiles } from "./changed-files.ts";
+import type { EditsInProgress } from "./edits-in-progress.ts";
 import type { Hunk } from "./edits-to-hunks.ts";
 import {
   type FileChange,
@@ -59,7 +60,7 @@ type Chosen = ChosenChanges["files"][number];
 interface Decisions {
   readonly handlers: Pick<EventHandlers, "changes_keep" | "changes_undo" | "changes_revert">;
   /** Records that an agent has written a file. Earlier decisions on this file can then no longer be reverted. */
-  agentWrote(path: string, agent: Agent): void;
+  agentWrote(path: string, turn: Turn): void;
   /**
    * Updates the change record of a file from the disk before the user's decision writes the file.
    * @throws {Refusal} while an agent is editing the file
@@ -70,6 +71,7 @@ interface Decisions {
 interface DecisionsOptions {
   bridge: Pick<Bridge, "tell">;
   files: ChangedFiles;
+  edits: Pick<EditsInProgress, "agentAt" | "settled">;
   history: Pick<History, "kept">;
   userFiles: UserFiles;
   notes: Pick<UndoNotes, "undid" | "reverted">;
@@ -84,7 +86,7 @@ interface DecisionsOptions {
 }
 
 export function createDecisions(options: DecisionsOptions): Decisions {
-  const { bridge, files, history, userFiles, notes, enqueue, syncPath, settled } = options;
+  const { bridge, files, edits, history, userFiles, notes, enqueue, syncPath, settled } = options;
   /** Decisions that can be reverted, oldest first. */
   const decisions: Decision[] = [];
 
@@ -151,6 +153,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     const choice = before && isChanged(before) ? choose(before, one, turn) : undefined;
     if (!before || !choice) return undefined;
     history.kept(one.path);
+    edits.settled(one.path);
     const after = withDecisionCount(choice, kept(choice.change, choice.ids));
     files.set(after, { decision: "kept" });
     return { step: { before, after } };
@@ -192,7 +195,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
   }
 
   async function prepare(path: string): Promise<void> {
-    const agent = files.awaitingAgent(path);
+    const agent = edits.agentAt(path);
     if (agent)
       throw new Refusal(`${agent.cli} is changing ${path}: answer if the CLI asks you, then try again`);
     await syncPath(path);
@@ -219,7 +222,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         problems.push(error.message);
-        if (files.awaitingAgent(path) || (back === unkeep && mayBeWritten(path))) later.push(step);
+        if (edits.agentAt(path) || (back === unkeep && mayBeWritten(path))) later.push(step);
       }
     }
     if (later.length > 0) remember({ verb: decision.verb, steps: later });

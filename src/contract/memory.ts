@@ -18,8 +18,16 @@ const Session = z.object({
 });
 export type SessionInfo = Readonly<z.infer<typeof Session>>;
 
-/** An agent whose hook has reached the bridge. `cli` is the name of its profile, `pid` its process id. */
-const HeardAgent = z.object({ cli: z.string(), pid: z.number().int().optional() });
+/** An agent whose hook has reached the bridge. */
+const HeardAgent = z.object({
+  /** Name of the profile. */
+  cli: z.string(),
+  /** Session id of the CLI itself. */
+  session: z.string(),
+  cwd: z.string(),
+  /** Process id of the CLI, if it is visible. */
+  pid: z.number().int().optional(),
+});
 export type HeardAgent = z.infer<typeof HeardAgent>;
 
 export const Memory = z.object({

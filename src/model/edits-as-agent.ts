@@ -1,13 +1,16 @@
 /** Makes edits on behalf of a CLI. Such edits are either reviewed first, or tracked like the CLI's own edits. */
 import type { ReviewOutcome } from "../base/reviews.ts";
-import type { Agent, AgentEvent } from "../contract/hooks.ts";
+import type { Agent } from "../contract/hooks.ts";
+import type { Turn, TurnListener } from "../contract/turns.ts";
 import type { SessionInfo } from "../http/client.ts";
 import { realPath } from "../system/file-state.ts";
 import type { UserFiles } from "../system/user-files.ts";
 
 export interface Following {
-  /** Receives hook events, see src/contract/hooks.ts. */
-  listener(event: AgentEvent): Promise<void>;
+  /** Receives the steps of turns. */
+  listener: TurnListener;
+  /** Creates a turn that nothing else belongs to. */
+  newTurn(agent: Agent): Turn;
   /** Returns whether the user reviews every edit of this CLI. */
   isGated(cli: string): boolean;
   /** Opens a review of a file's new text, and writes the accepted text. Aborting the signal closes the review. */
@@ -32,18 +35,18 @@ export interface Editing {
 let calls = 0;
 
 /**
- * Creates the editing functions for one tool call. Each call acts as a separate agent, because the end of an agent's
- * turn ends all edits of the agent. The agent gets the process id of the host process. After a crash of the host
- * process, the next host therefore ends the agent's turn and its edits.
+ * Creates the editing functions for one tool call. Each call acts as a separate agent with a turn of its own, because the
+ * end of an agent's turn ends all edits of the agent.
  */
 export function editsAs(
   { credential, id }: Pick<SessionInfo, "credential" | "id">,
   following: Following,
   signal: AbortSignal,
 ): Editing {
-  const { listener, isGated, propose, userFiles } = following;
+  const { listener, newTurn, isGated, propose, userFiles } = following;
   calls += 1;
   const agent: Agent = { cli: credential, session: `neovim ${id} ${calls}`, cwd: "/", pid: process.pid };
+  const begun = { aborted: false };
   return {
     get isGated() {
       return isGated(credential);
@@ -54,14 +57,15 @@ export function editsAs(
       await userFiles.replace(await realPath(path), expected, { text: after.toString("latin1") });
     },
     async follow(paths, act) {
-      const base = () => ({ agent, at: Date.now() });
+      const turn = newTurn(agent);
       const tools = paths.map((filePath) => ({ kind: "edit" as const, name: "neovim", filePath }));
-      for (const tool of tools) await listener({ ...base(), kind: "tool_starting", tool, canAsk: false });
+      await listener({ turn, kind: "started" });
+      for (const tool of tools) await listener({ turn, kind: "tool_starting", tool, begun });
       try {
         return await act();
       } finally {
-        for (const tool of tools) await listener({ ...base(), kind: "tool_ended", tool, failed: false });
-        await listener({ ...base(), kind: "turn_ended" });
+        for (const tool of tools) await listener({ turn, kind: "tool_ended", tool, failed: false });
+        await listener({ turn, kind: "ended", isDead: false });
       }
     },
   };

@@ -2,7 +2,7 @@
  * Expands the paths in profiles. Such a path begins with `~` (home directory), `{tmp}` (temporary directory),
  * `{config}` (the user's settings directory) or `${NAME:-path}` (the value of a variable, or the path).
  */
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join, normalize } from "node:path";
 import { attempt } from "../base/attempt.ts";
@@ -48,6 +48,14 @@ export function isSetUp({ settings, directory }: Profile): boolean {
   return settings.files.some((file) => {
     const names = attempt(() => readdirSync(dirname(expand(file))));
     return names !== undefined && names.join() !== basename(directory);
+  });
+}
+
+/** Returns the folders in which a CLI writes for itself, with the symbolic links of the home directory resolved. */
+export function ownFoldersOf({ ownFolders }: Pick<Profile, "ownFolders">): string[] {
+  return ownFolders.map((folder) => {
+    const path = expand(folder);
+    return join(attempt(() => realpathSync(dirname(path))) ?? dirname(path), basename(path));
   });
 }
 

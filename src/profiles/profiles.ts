@@ -67,6 +67,11 @@ const Profile = z.object({
   /** Last parts of the names of variables that would lead the CLI to another editor. */
   blank: z.array(z.string()).default([]),
   settings: Settings,
+  /**
+   * Folders in which the CLI writes for itself, such as plans and memory, in the form that
+   * src/profiles/discovery-paths.ts expands. Files there are no changes of the user's project.
+   */
+  ownFolders: z.array(z.string()).default([]),
   /** Names of the CLI's ignore files. The CLI does not read the files that they exclude. */
   ignoreFiles: z.array(z.string()).default([]),
   /**

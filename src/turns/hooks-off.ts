@@ -5,11 +5,12 @@
 import { basename, dirname } from "node:path";
 import type { AgentEvent } from "../contract/hooks.ts";
 import type { Client, ClientList } from "../http/client.ts";
+import type { Bridge } from "../neovim/bridge.ts";
 import type { Profile } from "../profiles/profiles.ts";
 import { findHooksOff, readSettings } from "../profiles/settings.ts";
 import { createFileWatch } from "../system/file-watch.ts";
-import type { AgentClients } from "./agent-clients.ts";
 import type { Terminals } from "./terminals.ts";
+import type { Turns } from "./turns.ts";
 
 /** Maximum time between the hook before an edit and the proposal of this edit (ms). */
 const HOOK_BEFORE_PROPOSAL_MS = 10_000;
@@ -26,6 +27,8 @@ interface IdAndCli {
 }
 
 export interface HooksOff {
+  /** Adds a listener that is called when a reason was found or has gone. */
+  onChanged(listener: () => void): void;
   /** Returns why the hooks of a client are off, as the end of a sentence; undefined if nothing shows that they are. */
   reasonFor(client: IdAndCli): string | undefined;
   /** Receives hook events. */
@@ -43,16 +46,13 @@ export interface HooksOff {
 interface HooksOffOptions {
   profiles: readonly Profile[];
   clients: Pick<ClientList, "connected">;
-  agents: Pick<AgentClients, "known" | "hasHooks">;
+  turns: Pick<Turns, "clientOf" | "hasHooks">;
   terminals: Pick<Terminals, "directoryOf">;
   /** The directories that are open in Neovim. */
   directories: readonly string[];
   /** Returns whether the gate is on for a CLI. */
   isGated(cli: string): boolean;
-  /** Called when a reason was found or has gone. */
-  changed(): void;
-  /** Tells the user about a reason. */
-  tell(cli: string, reason: string, isGated: boolean): void;
+  bridge: Pick<Bridge, "tell">;
 }
 
 /** Describes the hooks of a client. Times are Unix milliseconds. */
@@ -64,7 +64,8 @@ interface Heard {
 }
 
 export function createHooksOff(options: HooksOffOptions): HooksOff {
-  const { profiles, clients, agents, terminals, isGated, changed, tell } = options;
+  const { profiles, clients, turns, terminals, isGated, bridge } = options;
+  const listeners: (() => void)[] = [];
   let open = options.directories;
   const heard = new Map<string, Heard>();
   /** Clients that have proposed an edit without a hook. */
@@ -75,6 +76,9 @@ export function createHooksOff(options: HooksOffOptions): HooksOff {
   const watch = createFileWatch(refresh);
 
   const profileOf = (cli: string) => profiles.find(({ name }) => name === cli);
+  const changed = () => {
+    for (const listener of listeners) listener();
+  };
   const keyOf = (cli: string, directory: string) => `${cli} ${directory}`;
 
   /** Returns the directories in which a client may run. */
@@ -133,17 +137,27 @@ export function createHooksOff(options: HooksOffOptions): HooksOff {
       const reason = reasonFor(client);
       const cli = client.info.credential;
       const isOn = isGated(cli);
-      if (reason === undefined || told.has(`${cli} ${reason}`) || !(isOn || agents.hasHooks(client.id)))
+      if (reason === undefined || told.has(`${cli} ${reason}`) || !(isOn || turns.hasHooks(client.id)))
         continue;
       told.add(`${cli} ${reason}`);
       tell(cli, reason, isOn);
     }
   }
 
+  function tell(cli: string, reason: string, isOn: boolean): void {
+    const effect = isOn
+      ? `does not ask before edits, although the gate is on, and its changes are not listed`
+      : `no longer reports its changes`;
+    const label = profileOf(cli)?.label ?? cli;
+    const text = `${label} ${effect}, because its hooks are off: ${reason}. Turn them on, then restart the CLI.`;
+    bridge.tell("message", { level: "warn", text });
+  }
+
   return {
+    onChanged: (listener) => void listeners.push(listener),
     reasonFor,
     listener({ agent, ...event }) {
-      const id = agents.known(agent);
+      const id = turns.clientOf(agent);
       if (id === undefined) return;
       const client = { id, info: { credential: agent.cli } };
       const reason = reasonFor(client);
@@ -161,7 +175,7 @@ export function createHooksOff(options: HooksOffOptions): HooksOff {
     },
     proposed({ id, info }, filePath) {
       const earliest = Date.now() - HOOK_BEFORE_PROPOSAL_MS;
-      if (!profileOf(info.credential)?.gate || !agents.hasHooks(id)) return;
+      if (!profileOf(info.credential)?.gate || !turns.hasHooks(id)) return;
       const check = () => {
         const at = heard.get(id)?.edits.get(basename(filePath)) ?? 0;
         if (at >= earliest || silent.has(id)) return;

@@ -11,6 +11,8 @@ import { familyOf } from "../system/processes.ts";
 type Terminal = EventPayload<"terminals">["terminals"][number];
 
 export interface Terminals {
+  /** Adds a listener that is called when the terminal of a client was found. */
+  onFound(listener: () => void): void;
   /** Name of the terminal in which a session's client runs, if known. */
   nameOf(sessionId: string): string | undefined;
   /** Directory in which the terminal of a session's client was opened, if known. */
@@ -23,15 +25,8 @@ export interface Terminals {
   readonly handlers: Pick<EventHandlers, "terminals">;
 }
 
-interface TerminalsOptions {
-  clients: Pick<ClientList, "connected">;
-  /** Called when the terminal of a client has been found. */
-  found: () => void;
-  /** Called for a terminal whose CLI was connected before a restart of the host process. */
-  lost: (terminal: Pick<Terminal, "name" | "cli">) => void;
-}
-
-export function createTerminals({ clients, found, lost }: TerminalsOptions): Terminals {
+export function createTerminals(clients: Pick<ClientList, "connected">): Terminals {
+  const listeners: (() => void)[] = [];
   let terminals: readonly Terminal[] = [];
   const names = new Map<string, string>();
 
@@ -43,11 +38,13 @@ export function createTerminals({ clients, found, lost }: TerminalsOptions): Ter
       const connections = await platform.connections(familyOf(table, pid), [ports.own]);
       if (!connections.some(({ own }) => own === ports.client)) continue;
       names.set(id, name);
-      return found();
+      for (const listener of listeners) listener();
+      return;
     }
   }
 
   return {
+    onFound: (listener) => void listeners.push(listener),
     nameOf: (sessionId) => names.get(sessionId),
     directoryOf: (sessionId) => terminals.find(({ name }) => name === names.get(sessionId))?.cwd,
     find,
@@ -60,7 +57,6 @@ export function createTerminals({ clients, found, lost }: TerminalsOptions): Ter
     handlers: {
       async terminals(event) {
         terminals = event.terminals;
-        for (const terminal of terminals.filter((each) => each.lost)) lost(terminal);
         for (const client of clients.connected()) await find(client);
       },
     },

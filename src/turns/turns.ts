@@ -1,200 +1,365 @@
-/** Tracks the turns of agents. An agent without a known turn is idle. */
-import { basename } from "node:path";
-import type { Agent, AgentEvent, Tool } from "../contract/hooks.ts";
+/**
+ * Keeps one record for each agent session: the process, the connected client, and the turn. Reports each step of a
+ * turn, and exactly one end, whether a hook reports the end, the user presses Esc, or the agent dies or disconnects.
+ */
+import type { Agent, AgentEvent, Begun } from "../contract/hooks.ts";
+import type { HeardAgent } from "../contract/memory.ts";
 import type { Activity } from "../contract/status.ts";
+import type { Author, Turn, TurnListener, TurnStep } from "../contract/turns.ts";
+import type { Client } from "../http/client.ts";
+import { isAlive, isOwnAndAlive } from "../system/processes.ts";
+import { createQuestions, type Questions } from "./questions.ts";
 
-/**
- * A change of an agent's turn. `prompt` is missing if no hook has reported the start of the turn, for example after a
- * crash of the host process.
- */
-export type TurnChange = { agent: Agent } & (
-  | { kind: "started"; prompt?: string | undefined }
-  /** The agent waits for the user, who must answer a question of the CLI or decide on a review. */
-  | { kind: "waiting"; tool: Tool }
-  /** The user has allowed the agent to continue. */
-  | { kind: "resumed" }
-  /**
-   * `isRejected`: true if the turn has ended because the user has rejected a proposed text. Some CLIs do not report
-   * such an end.
-   */
-  | { kind: "ended"; isRejected: boolean }
-);
+/** Maximum number of sessions. Beyond this number, the oldest are forgotten, and their turns end. */
+const MAX_SESSIONS = 256;
 
-/**
- * Maximum number of running turns. Beyond this number, the oldest turn is ended, because its end has probably not been
- * reported.
- */
-const MAX_TURNS = 256;
+/** Maximum length of an author's prompt (UTF-16 units). Longer prompts are cut, so that they fit into one line. */
+const MAX_PROMPT_LENGTH = 200;
 
 /** Maximum time between the user's answer in the CLI's terminal and the agent's next hook event. */
 const NEXT_STEP_TIMEOUT_MS = 2_000;
 
-/** Maximum time between the user's decision on a proposed text and the hook event that reports the CLI's question. */
-const LATE_QUESTION_MS = 2_000;
+/** Interval for checking whether the processes of working agents still run. */
+const CHECK_INTERVAL_MS = 1_000;
+
+/** Begins a tool whose CLI waits as long as needed. */
+const NEVER: Begun = { aborted: false };
+
+interface Session {
+  /** The process id is set only if the process is visible on this machine. */
+  agent: Agent;
+  /** Id of the client that the agent's process has connected, if it was found. */
+  client?: string | undefined;
+  /** The running turn, or the last one. Undefined before the first turn. */
+  turn?: Turn | undefined;
+  isRunning: boolean;
+  /** Id that the CLI has given to the turn, if any. */
+  turnId?: string | undefined;
+  /** Number of hook events. */
+  events: number;
+  readonly questions: Questions;
+}
 
 export interface Turns {
-  /** Handles a hook event. */
-  handle(event: AgentEvent): void;
+  /** Adds a listener for the steps of all turns. Steps are reported synchronously. */
+  on(listener: TurnListener): void;
+  /** Adds a listener that is called when the client of an agent was found, or when the first agent was heard. */
+  onFound(listener: () => void): void;
+  /** Handles a hook event. @returns a promise that resolves when the listeners are ready for the tool */
+  handle(event: AgentEvent, begun?: Begun): Promise<void>;
   /**
-   * Called when the user has decided on a proposed text. A rejection ends the turn, unless the CLI has asked about
-   * several tools at once, and the others are not rejected.
+   * Called when the user has decided on a proposed text of a client. A rejection ends the turn, unless the CLI has asked
+   * about several tools at once, and the others are not rejected.
    */
-  decided(agent: Agent, filePath: string, isAccepted: boolean): void;
+  decided(client: string, filePath: string, isAccepted: boolean): void;
   /**
    * Called when the user has answered a question in the CLI's terminal. If no hook event follows, the answer was a
-   * rejection.
+   * rejection, which ends the turn.
    */
-  answered(agent: Agent): void;
-  /** Ends a turn whose end was not reported by a hook, for example because the CLI has exited. */
-  over(agent: Agent): void;
-  /** Returns the agents with a running turn. */
-  active(): readonly { readonly agent: Agent; readonly activity: Exclude<Activity, "idle"> }[];
-}
-
-interface Turn {
-  readonly agent: Agent;
-  /** Id of the turn, if the CLI sends one. */
-  id: string | undefined;
+  answered(client: string): void;
+  /** Ends the turns of agents that are ready for a prompt. No hook reports the end of a turn that Esc has ended. */
+  ready(isReady: (client?: string, pid?: number) => boolean | Promise<boolean>): Promise<void>;
+  /** Ends the turns of agents whose process has ended. */
+  endDead(): void;
+  /** Searches for the agents of a client that has just connected. Their hook events may have arrived before. */
+  connected(client: Client): Promise<void>;
+  /** Ends the turns of a client that has disconnected. @param isLast whether no client of the CLI is left */
+  disconnected(client: Client, isLast: boolean): void;
+  /** Returns the id of an agent's client; undefined if the client is not connected. */
+  findClient(agent: Agent): Promise<string | undefined>;
+  /** Returns the id of an agent's client, if it was found before. */
+  clientOf(agent: Agent): string | undefined;
+  /** Returns whether this client has ever sent a hook event. */
+  hasHooks(client: string): boolean;
+  /** Returns whether the process of this client has opened a later session. */
+  isReplaced(client: string): boolean;
+  /** What the agents of a client do; undefined if none of them is in a turn. */
+  activityOf(client: string): Exclude<Activity, "idle"> | undefined;
   /**
-   * The CLI's questions since the last event of a tool. The key is the file of an edit, or "" for all other tools. Some
-   * CLIs ask about several tools at once, and run the accepted tools after the last answer.
+   * Creates a turn that does not belong to a session. Such a turn is not reported.
+   * @param prompt undefined if the start of the turn was not heard
    */
-  readonly questions: Map<string, "open" | "accepted">;
-  /** Number of hook events since the start of the turn. */
-  events: number;
+  newTurn(agent: Agent, prompt: string | undefined): Turn;
+  /** Returns the author of the newest turn of a CLI. Considers all agents of the CLI. */
+  latest(cli: string): Author;
+  /** True after the first hook event of any agent. */
+  readonly hasHeard: boolean;
+  /** Whether any agent is in a turn. */
+  readonly areRunning: boolean;
+  /** Stops checking the processes. Idempotent. */
+  close(): void;
 }
 
-function activityOf({ questions }: Turn): Exclude<Activity, "idle"> {
-  return [...questions.values()].includes("open") ? "waiting" : "working";
+interface TurnsOptions {
+  /** Agents that an earlier host has heard. */
+  heard: readonly HeardAgent[];
+  /** Stores all agents for a later host. */
+  remember(agents: HeardAgent[]): void;
+  /** Returns whether a client is connected, and sends requests. */
+  isConnected(client: string): boolean;
+  /** Searches for the client that an agent's process has connected. */
+  search(agent: Agent): Promise<string | undefined>;
 }
 
-/** Creates the tracker of turns. @param changed called synchronously for each change of a turn */
-export function createTurns(changed: (change: TurnChange) => void): Turns {
-  const turns = new Map<string, Turn>();
-  /**
-   * Files whose proposed text was decided on before a hook reported the CLI's question, by agent. Some CLIs run this
-   * hook while the review opens, so the event can arrive after a fast decision.
-   */
-  const decidedFirst = new Map<string, { filePath: string }>();
+export function createTurns({ heard, remember, isConnected, search }: TurnsOptions): Turns {
+  /** The sessions by CLI and session id, oldest first. */
+  const sessions = new Map<string, Session>();
+  for (const agent of heard) sessions.set(keyOf(agent), newSession(agent));
+  const listeners: TurnListener[] = [];
+  const foundListeners: (() => void)[] = [];
+  /** Clients whose process has opened a later session. */
+  const replaced = new Set<string>();
+  let hasHeard = sessions.size > 0;
+  let lastTurn = 0;
+  let timer: NodeJS.Timeout | undefined;
 
-  function begin(agent: Agent, prompt?: string, id?: string): void {
-    // Ends the agent's previous turn. An agent has only one turn at a time, but the end of a turn may not be reported,
-    // for example after Esc.
-    over(agent);
-    const [oldest] = turns.values();
-    if (oldest && turns.size >= MAX_TURNS) over(oldest.agent);
-    turns.set(keyOf(agent), { agent, id, questions: new Map(), events: 0 });
-    changed({ kind: "started", agent, prompt });
+  const running = () => [...sessions.values()].filter(({ isRunning }) => isRunning);
+  const ofClient = (id: string) => running().filter(({ client }) => client === id);
+
+  async function tell(step: TurnStep): Promise<void> {
+    await Promise.all(listeners.map((listener) => listener(step)));
   }
 
-  function over(agent: Agent, isRejected = false): void {
-    if (turns.delete(keyOf(agent))) changed({ kind: "ended", agent, isRejected });
+  function found(): void {
+    for (const listener of foundListeners) listener();
   }
 
-  /** Returns the agent's turn. Starts a turn if none is known. */
-  function turnOf(agent: Agent) {
-    if (!turns.has(keyOf(agent))) begin(agent);
-    return turns.get(keyOf(agent));
+  function sessionOf(agent: Agent): Session {
+    const known = sessions.get(keyOf(agent));
+    if (known) {
+      if (!known.isRunning) setAgent(known, agent);
+      return known;
+    }
+    const [oldest] = sessions.values();
+    if (oldest && sessions.size >= MAX_SESSIONS) {
+      over(oldest);
+      sessions.delete(keyOf(oldest.agent));
+    }
+    const session = newSession(withVisibleProcess(agent));
+    sessions.set(keyOf(agent), session);
+    remember([...sessions.values()].map((one) => one.agent));
+    const isFirst = !hasHeard;
+    hasHeard = true;
+    if (isFirst) found();
+    void link(session);
+    return session;
   }
 
-  /** Changes the questions of a turn that an answer of the user, or an event of a tool, has settled. */
-  function settle(turn: Turn, change: () => void): void {
-    const before = activityOf(turn);
+  /** Sets the process of a session, which may have changed since the last turn. */
+  function setAgent(session: Session, agent: Agent): void {
+    const now = withVisibleProcess(agent);
+    const isSame = now.pid === session.agent.pid;
+    session.agent = now;
+    if (isSame) return;
+    session.client = undefined;
+    void link(session);
+  }
+
+  /** Finds the client of a session. */
+  async function link(session: Session): Promise<string | undefined> {
+    const { client } = session;
+    if (client !== undefined && isConnected(client)) return client;
+    const id = await search(session.agent).catch(() => undefined);
+    if (id === undefined || id === session.client) return id;
+    if (client !== undefined) replaced.add(client);
+    session.client = id;
+    found();
+    return id;
+  }
+
+  function turnOf(session: Session): Turn {
+    session.turn ??= newTurn(session.agent, undefined);
+    return session.turn;
+  }
+
+  function newTurn(agent: Agent, prompt: string | undefined): Turn {
+    lastTurn = Math.max(Date.now(), lastTurn + 1);
+    return { ...agent, turn: lastTurn, prompt: oneLine(prompt ?? ""), isSeen: prompt !== undefined };
+  }
+
+  function begin(session: Session, turn: Turn, prompt?: string, turnId?: string): void {
+    // An agent has only one turn at a time. The end of the previous turn was not reported, for example after Esc.
+    over(session);
+    sessions.delete(keyOf(session.agent));
+    sessions.set(keyOf(session.agent), session); // as the newest
+    Object.assign(session, { turn, turnId, isRunning: true });
+    session.questions.answered();
+    timer ??= setInterval(endDead, CHECK_INTERVAL_MS).unref();
+    void tell({ kind: "started", turn, prompt });
+  }
+
+  function over(session: Session, isDead = false): void {
+    const { turn } = session;
+    if (!session.isRunning || !turn) return;
+    session.isRunning = false;
+    if (running().length === 0) {
+      clearInterval(timer);
+      timer = undefined;
+    }
+    void tell({ kind: "ended", turn, isDead });
+  }
+
+  function endDead(): void {
+    for (const session of running()) {
+      const { pid } = session.agent;
+      if (pid !== undefined && !isAlive(pid)) over(session, true);
+    }
+  }
+
+  /** Begins a turn if none runs, because a tool of the agent runs or asks. */
+  function join(session: Session): Turn {
+    if (!session.isRunning) begin(session, turnOf(session));
+    return turnOf(session);
+  }
+
+  /** Reports that the agent goes on if a change of its questions has this effect. */
+  function settle({ questions, turn, isRunning }: Session, change: () => void): void {
+    const wasWaiting = questions.areOpen;
     change();
-    if (activityOf(turn) !== before) changed({ kind: "resumed", agent: turn.agent });
+    if (turn && isRunning && wasWaiting && !questions.areOpen) void tell({ kind: "resumed", turn });
   }
 
-  /** Handles the event of a tool. The user has usually answered all questions by then. */
-  function work(agent: Agent): void {
-    const turn = turns.get(keyOf(agent));
-    if (turn) settle(turn, () => turn.questions.clear());
-  }
-
-  /** Returns whether the user has already answered the question that a hook reports. */
-  function isAnswered(agent: Agent, tool: Tool): boolean {
-    return tool.kind === "edit" && decidedFirst.get(keyOf(agent))?.filePath === tool.filePath;
+  function prompted(session: Session, event: AgentEvent & { kind: "turn_started" }): void {
+    const { turn: earlier } = session;
+    const goesOn = event.isOwn || (event.turn !== undefined && event.turn === session.turnId);
+    const isNew = !session.isRunning || !goesOn || !earlier;
+    if (isNew) {
+      over(session);
+      setAgent(session, event.agent);
+      session.questions.start();
+    }
+    // The CLI itself has sent the prompt. Changes still belong to the user's last prompt.
+    const turn = event.isOwn && earlier ? earlier : newTurn(session.agent, event.prompt);
+    if (isNew) {
+      begin(session, turn, event.prompt, event.turn);
+      return;
+    }
+    Object.assign(session, { turn, turnId: event.turn });
+    if (turn !== earlier) void tell({ kind: "prompted", turn, earlier });
   }
 
   return {
-    handle(event) {
-      const { agent } = event;
-      const running = turns.get(keyOf(agent));
-      if (running) running.events += 1;
+    on: (listener) => void listeners.push(listener),
+    onFound: (listener) => void foundListeners.push(listener),
+    async handle(event, begun = NEVER) {
+      const isKnown = sessions.get(keyOf(event.agent))?.turn !== undefined;
+      const session = sessionOf(event.agent);
+      session.events += 1;
       switch (event.kind) {
         case "session_started":
           return;
         case "turn_started":
-          // Continues the turn if this prompt was sent during the turn.
-          if (running && (event.isOwn || (event.turn !== undefined && event.turn === running.id))) {
-            running.id = event.turn;
-            return;
-          }
-          decidedFirst.delete(keyOf(agent));
-          return begin(agent, event.prompt, event.turn);
-        case "tool_starting":
-          decidedFirst.delete(keyOf(agent));
-          turnOf(agent);
-          return work(agent);
-        case "permission_asked": {
-          if (isAnswered(agent, event.tool)) return;
-          turnOf(agent)?.questions.set(fileOf(event.tool), "open");
-          return changed({ kind: "waiting", agent, tool: event.tool });
+          return prompted(session, event);
+        case "tool_starting": {
+          const turn = join(session);
+          session.questions.start();
+          settle(session, session.questions.answered);
+          return tell({ kind: event.kind, turn, tool: event.tool, begun });
         }
-        case "tool_ended":
-          // A cancelled tool may end after its turn. In that case, this call does nothing.
-          return work(agent);
+        case "permission_asked": {
+          if (session.questions.isAnswered(event.tool)) return;
+          const turn = join(session);
+          session.questions.asked(event.tool);
+          return tell({ kind: "waiting", turn, tool: event.tool });
+        }
+        case "tool_ended": {
+          if (!session.turn) join(session);
+          // A cancelled tool may end after its turn.
+          settle(session, session.questions.answered);
+          const { tool, failed, texts } = event;
+          return tell({ kind: event.kind, turn: turnOf(session), tool, failed, texts });
+        }
         case "turn_ended":
+          if (!isKnown) join(session); // this host has not heard the start of the turn
+          return over(session);
         case "session_ended":
-          return over(agent);
+          return over(session);
       }
     },
-    decided(agent, filePath, isAccepted) {
-      const key = keyOf(agent);
-      const turn = turns.get(key);
-      if (!turn) return;
-      if (turn.questions.get(filePath) !== "open") {
-        const decision = { filePath };
-        decidedFirst.set(key, decision);
-        const forget = () => decidedFirst.get(key) === decision && decidedFirst.delete(key);
-        setTimeout(forget, LATE_QUESTION_MS).unref();
+    decided(client, filePath, isAccepted) {
+      for (const session of ofClient(client))
+        settle(session, () => {
+          if (!session.questions.decided(filePath, isAccepted)) over(session);
+        });
+    },
+    answered(client) {
+      for (const session of ofClient(client)) {
+        const { turn, events } = session;
+        const end = () => {
+          if (session.turn === turn && session.events === events) over(session);
+        };
+        setTimeout(end, NEXT_STEP_TIMEOUT_MS).unref();
       }
-      const file = questionAbout(turn, filePath);
-      if (!isAccepted && [...turn.questions.keys()].every((key) => key === file)) return over(agent, true);
-      settle(turn, () => {
-        if (isAccepted) turn.questions.set(file, "accepted");
-        else turn.questions.delete(file);
-      });
     },
-    answered(agent) {
-      const turn = turns.get(keyOf(agent));
-      const events = turn?.events;
-      const end = () => {
-        if (turn && turns.get(keyOf(agent)) === turn && turn.events === events) over(agent, true);
-      };
-      if (turn) setTimeout(end, NEXT_STEP_TIMEOUT_MS).unref();
+    async ready(isReady) {
+      for (const session of running()) {
+        const { agent, client, turn } = session;
+        if ((await isReady(client, agent.pid)) && session.turn === turn) over(session);
+      }
     },
-    over: (agent) => over(agent),
-    active: () => [...turns.values()].map((turn) => ({ agent: turn.agent, activity: activityOf(turn) })),
+    endDead,
+    async connected({ info }) {
+      for (const session of sessions.values()) if (session.agent.cli === info.credential) await link(session);
+    },
+    disconnected({ id, info }, isLast) {
+      replaced.delete(id);
+      for (const session of sessions.values()) {
+        const { pid, cli } = session.agent;
+        const isOwn = session.client === id;
+        // A process that is not visible counts as ended with the last connection.
+        const isLeft = pid === undefined && isLast && cli === info.credential;
+        if (isOwn || isLeft) over(session, pid === undefined || !isAlive(pid));
+        if (isOwn) session.client = undefined;
+      }
+    },
+    async findClient(agent) {
+      const session = sessionOf(agent);
+      // Another process than that of the session may have sent the event.
+      const isSame = withVisibleProcess(agent).pid === session.agent.pid;
+      return isSame ? link(session) : search(agent);
+    },
+    clientOf: (agent) => sessions.get(keyOf(agent))?.client,
+    hasHooks: (id) => [...sessions.values()].some(({ client }) => client === id),
+    isReplaced: (id) => replaced.has(id),
+    activityOf(client) {
+      const all = ofClient(client);
+      if (all.length === 0) return undefined;
+      return all.some(({ questions }) => questions.areOpen) ? "waiting" : "working";
+    },
+    newTurn,
+    latest(cli) {
+      const turns = [...sessions.values()].flatMap(({ turn }) => (turn?.cli === cli ? [turn] : []));
+      return turns.reduce<Author>((a, b) => (a.turn > b.turn ? a : b), { cli, turn: 0, prompt: "" });
+    },
+    get hasHeard() {
+      return hasHeard;
+    },
+    get areRunning() {
+      return running().length > 0;
+    },
+    close: () => clearInterval(timer),
   };
 }
 
-/**
- * Returns the key of the question that a decision on a file answers. The hook of a CLI may spell the path of the file in
- * another way than its review.
- */
-function questionAbout({ questions }: Turn, filePath: string): string {
-  const open = [...questions.keys()].filter(
-    (file) => questions.get(file) === "open" && basename(file) === basename(filePath),
-  );
-  const [only = filePath] = open.length === 1 ? open : [];
-  return open.includes(filePath) ? filePath : only;
-}
-
-/** Returns the key of a question about a tool, see {@link Turn.questions}. */
-function fileOf(tool: Tool): string {
-  return tool.kind === "edit" ? tool.filePath : "";
+function newSession(agent: Agent): Session {
+  return { agent, isRunning: false, events: 0, questions: createQuestions() };
 }
 
 function keyOf({ cli, session }: Agent): string {
   return `${cli} ${session}`;
+}
+
+/**
+ * Removes the process id if the process is not visible here, because the agent runs on another machine or in a container.
+ * A local process may have the same id by chance.
+ */
+function withVisibleProcess(agent: Agent): Agent {
+  const { pid } = agent;
+  return pid === undefined || isOwnAndAlive(pid) ? agent : { ...agent, pid: undefined };
+}
+
+/** Returns a prompt as one printable line. Some functions of Neovim fail for a NUL character. */
+function oneLine(prompt: string): string {
+  const line = prompt.replace(/[\s\p{Cc}]+/gu, " ").trim();
+  return line.length > MAX_PROMPT_LENGTH ? `${line.slice(0, MAX_PROMPT_LENGTH - 1)}…` : line;
 }

@@ -153,8 +153,12 @@ t.test("the turns of a connected CLI are reported", async (t) => {
     await tells(bridge, 1);
     await nvim.lua("_G.told = {}");
     await client.close();
-    await tells(bridge, 1);
-    t.match(await told(bridge), [{ name: "TurnEnded", data: common }]);
+    await tells(bridge, 2);
+    // An agent without a visible process ends with the last connection of its CLI.
+    t.match(await told(bridge), [
+      { name: "TurnEnded", data: { session: "another" } },
+      { name: "TurnEnded", data: common },
+    ]);
   });
 });
 

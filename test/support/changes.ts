@@ -12,6 +12,7 @@ import { createStore, type Store } from "../../src/store/store.ts";
 import { readDiskText } from "../../src/system/disk-text.ts";
 import { createTemporaryFiles } from "../../src/system/temporary-files.ts";
 import { createUserFiles } from "../../src/system/user-files.ts";
+import { createTurns, type Turns } from "../../src/turns/turns.ts";
 import type { Scope } from "./scope.ts";
 import { temporary } from "./temporary.ts";
 
@@ -19,6 +20,7 @@ import { temporary } from "./temporary.ts";
 export class ChangesHost {
   readonly shown = new Map<string, ShownChange>();
   readonly told: [name: string, params: object][] = [];
+  readonly turns: Turns;
   readonly changes: Changes;
   readonly history: History;
   readonly store: Store;
@@ -69,15 +71,23 @@ export class ChangesHost {
     };
     const userFiles = createUserFiles(createTemporaryFiles(join(boot.stateDirectory, "drafts")));
     this.store = createStore({ directory: boot.stateDirectory, instance, log });
+    this.turns = createTurns({
+      heard: [],
+      remember: () => {},
+      isConnected: () => false,
+      search: async () => undefined,
+    });
     this.changes = createChanges({
       bridge,
       store: this.store,
       terminalOf: () => "gemini-2",
-      gone: () => {},
+      agents: this.turns,
+      ownFolders: new Map([["gemini", [this.path(".gemini/tmp")]]]),
       userFiles,
       boot,
       log,
     });
+    this.turns.on(this.changes.listener);
     this.history = this.changes.history;
     t.teardown(() => this.close());
   }
@@ -97,12 +107,13 @@ export class ChangesHost {
    * Sends a hook event.
    * @param begun signal that aborts when the agent does not wait for the answer
    */
-  tell(
+  async tell(
     event: { kind: AgentEvent["kind"] } & Record<string, unknown>,
     agent = this.#agent,
     begun?: AbortSignal,
   ): Promise<void> {
-    return this.changes.listener({ agent, at: Date.now(), ...event } as AgentEvent, begun);
+    await this.turns.handle({ agent, at: Date.now(), ...event } as AgentEvent, begun);
+    if (event.kind !== "tool_starting") await this.settle();
   }
 
   /** Returns the tool with which an agent edits a file. */
@@ -205,11 +216,12 @@ export class ChangesHost {
 
   /** Waits until all earlier events have been handled. */
   settle(): Promise<void> {
-    return this.tell({ kind: "permission_asked", tool: { kind: "other", name: "none" } });
+    return this.changes.listener({ kind: "resumed", turn: this.turns.newTurn(this.#agent, "") });
   }
 
   /** Ends the host, which stores everything. */
   close(): Promise<void> {
+    this.turns.close();
     this.changes.close();
     return this.store.close();
   }

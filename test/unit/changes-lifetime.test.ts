@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import t, { type Test } from "tap";
+import type { Client } from "../../src/http/client.ts";
 import { ChangesHost } from "../support/changes.ts";
 import { waitFor } from "../support/wait.ts";
 
@@ -11,6 +12,11 @@ async function startAgent(t: Test, host: ChangesHost) {
   t.teardown(() => process.kill("SIGKILL"));
   await once(process, "spawn");
   return { process, agent: { cli: "gemini", session: "2", cwd: host.directory, pid: process.pid } };
+}
+
+/** Returns a client that no agent is known to have connected. */
+function client(credential: string): Client {
+  return { id: "unknown", info: { credential } } as Client;
 }
 
 async function kill(process: ChildProcess): Promise<void> {
@@ -106,11 +112,12 @@ t.test("a CLI whose process is not visible ends with its last connection", async
     await host.starts(`${i}.txt`, { cwd: host.directory, ...agent });
     host.write(`${i}.txt`, "one\ntwo\n");
   }
-  await host.changes.left("qwen");
+  host.turns.disconnected(client("qwen"), true);
   await host.undo("0.txt");
   t.match(host.messages(), [/gemini is changing \S+0\.txt/]);
   host.clearMessages();
-  await host.changes.left("gemini");
+  host.turns.disconnected(client("gemini"), true);
+  await host.settle();
   for (const name of ["0.txt", "1.txt"]) {
     t.match(host.change(name), { added: 1 });
     await host.undoesTo(t, name, "one\n");

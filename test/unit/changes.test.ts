@@ -160,6 +160,25 @@ t.test(
   },
 );
 
+t.test("what a CLI writes for itself is no change, but its settings are", async (t) => {
+  const host = new ChangesHost(t);
+  mkdirSync(host.path(".gemini/tmp/1/plans"), { recursive: true });
+  const names = [".gemini/tmp/1/plans/plan.md", ".gemini/settings.json"];
+  for (const name of names) {
+    host.write(name, "one\n");
+    await host.edit(name, "two\n");
+  }
+  await host.tell({ kind: "turn_ended" });
+  t.strictSame([...host.shown.keys()], [host.path(".gemini/settings.json")]);
+  t.match(host.told.findLast(([name]) => name === "turn_changes")?.[1], { files: 1 });
+  t.strictSame((await host.history.list()).length, 1);
+  await host.decideTurn("undo", host.change(".gemini/settings.json")?.turn ?? 0);
+  t.strictSame(
+    names.map((name) => String(host.read(name))),
+    ["two\n", "one\n"],
+  );
+});
+
 t.test(
   "an announced edit that is never made is not listed, and saves by the user during that time are not attributed to the agent",
   async (t) => {

@@ -4,8 +4,9 @@ import { join } from "node:path";
 import fc from "fast-check";
 import t from "tap";
 import { Refusal } from "../../src/base/refusal.ts";
-import type { Agent, AgentEvent } from "../../src/contract/hooks.ts";
+import type { Agent } from "../../src/contract/hooks.ts";
 import type { QuestionName } from "../../src/contract/questions.ts";
+import type { TurnStep } from "../../src/contract/turns.ts";
 import { isBuildFile } from "../../src/model/build-files.ts";
 import { editsAs } from "../../src/model/edits-as-agent.ts";
 import { beginning, count, cutOff, oneLine, tally } from "../../src/model/format.ts";
@@ -273,10 +274,11 @@ t.test("a buffer that was edited after the cancellation of the call is restored"
   t.same(finished, [{ path: "/w/a.js", tick: 1, written: false }]);
 });
 
-t.test("each edit by a tool belongs to its own agent, which ends with the host", async (t) => {
+t.test("each edit by a tool belongs to its own agent", async (t) => {
   const agents: Agent[] = [];
   const following = {
-    listener: async ({ agent }: AgentEvent) => void agents.push(agent),
+    listener: ({ turn }: TurnStep) => void agents.push(turn),
+    newTurn: (agent: Agent) => ({ ...agent, turn: 1, prompt: "", isSeen: true }),
     isGated: () => false,
     propose: async () => "closed" as const,
     userFiles: createUserFiles(createTemporaryFiles(temporary(t))),

@@ -2,8 +2,10 @@ import fc from "fast-check";
 import t from "tap";
 import type { Agent, AgentEvent, Tool } from "../../src/contract/hooks.ts";
 import type { Activity } from "../../src/contract/status.ts";
+import type { TurnStep } from "../../src/contract/turns.ts";
+import type { Client } from "../../src/http/client.ts";
 import { asksBefore } from "../../src/turns/gate.ts";
-import { createTurns, type TurnChange } from "../../src/turns/turns.ts";
+import { createTurns } from "../../src/turns/turns.ts";
 import { fuzz } from "../support/fuzz.ts";
 
 const agent = (session: string, cli = "gemini"): Agent => ({ cli, session, cwd: "/w" });
@@ -29,24 +31,40 @@ const event = (kind: AgentEvent["kind"], of = ONE): AgentEvent => {
   }
 };
 
-function start() {
-  const changes: TurnChange[] = [];
-  const turns = createTurns((change) => changes.push(change));
-  const kinds = () => changes.splice(0).map(({ kind }) => kind);
-  const activity = (of = ONE): Activity =>
-    turns.active().find((turn) => turn.agent.session === of.session)?.activity ?? "idle";
+const STATUS_KINDS = ["started", "waiting", "resumed", "ended"];
+
+/** Creates turns in which the client of an agent has the id of the agent's session. */
+function newTurns(heard: Agent[] = []) {
+  const search = async ({ session }: Agent) => session;
+  return createTurns({ heard, remember: () => {}, isConnected: () => true, search });
+}
+
+/** Ends the connection of an agent's client. */
+function disconnect(turns: ReturnType<typeof newTurns>, { cli, session }: Agent): void {
+  turns.disconnected({ id: session, info: { credential: cli } } as Client, false);
+}
+
+async function start() {
+  const steps: TurnStep[] = [];
+  const turns = newTurns();
+  turns.on((step) => {
+    if (STATUS_KINDS.includes(step.kind)) steps.push(step);
+  });
+  await turns.findClient(ONE);
+  const kinds = () => steps.splice(0).map(({ kind }) => kind);
+  const activity = (of = ONE): Activity => turns.activityOf(of.session) ?? "idle";
   const handle = (...events: AgentEvent["kind"][]) => {
-    for (const kind of events) turns.handle(event(kind));
+    for (const kind of events) void turns.handle(event(kind));
     return kinds();
   };
-  return { turns, changes, kinds, activity, handle };
+  return { turns, steps, kinds, activity, handle };
 }
 
 t.test("a turn starts and ends", async (t) => {
-  const { turns, changes, handle, activity, kinds } = start();
+  const { turns, steps, handle, activity, kinds } = await start();
   t.equal(activity(), "idle");
-  turns.handle(event("turn_started"));
-  t.same(changes, [{ kind: "started", agent: ONE, prompt: "go" }]);
+  void turns.handle(event("turn_started"));
+  t.match(steps, [{ kind: "started", turn: { ...ONE, prompt: "go", isSeen: true }, prompt: "go" }]);
   kinds();
   t.equal(activity(), "working");
   t.same(handle("tool_starting", "tool_ended"), []);
@@ -64,7 +82,7 @@ t.test("a turn starts and ends", async (t) => {
 });
 
 t.test("the start of a turn ends an earlier turn whose end was not reported", async (t) => {
-  const { turns, handle, kinds, activity } = start();
+  const { turns, handle, kinds, activity } = await start();
   t.same(handle("turn_started", "permission_asked", "turn_started"), [
     "started",
     "waiting",
@@ -72,49 +90,50 @@ t.test("the start of a turn ends an earlier turn whose end was not reported", as
     "started",
   ]);
   handle("permission_asked");
-  turns.over(ONE);
-  turns.over(ONE);
-  t.same(kinds(), ["ended"], "by a rejection, or with the CLI");
+  disconnect(turns, ONE);
+  disconnect(turns, ONE);
+  t.same(kinds(), ["ended"], "with the connection");
+  await turns.findClient(ONE);
   t.same(handle("turn_started", "session_ended"), ["started", "ended"]);
   handle("turn_started", "permission_asked");
-  turns.decided(ONE, "/a", true);
+  turns.decided(ONE.session, "/a", true);
   t.same(kinds(), ["resumed"]);
   t.equal(activity(), "working");
-  turns.decided(ONE, "/a", true);
+  turns.decided(ONE.session, "/a", true);
   t.same(kinds(), []);
 });
 
 t.test("a question is ignored if its hook arrives after the user's decision", async (t) => {
-  const { turns, handle, kinds, activity } = start();
+  const { turns, handle, kinds, activity } = await start();
   handle("turn_started", "tool_starting");
-  turns.decided(ONE, "/a", false);
+  turns.decided(ONE.session, "/a", false);
   t.same(kinds(), ["ended"]);
   t.same(handle("permission_asked"), [], "the question of the rejected edit");
   t.equal(activity(), "idle");
   handle("turn_started", "tool_starting");
-  turns.decided(ONE, "/a", true);
+  turns.decided(ONE.session, "/a", true);
   t.same(handle("permission_asked"), [], "the question of the accepted edit");
   t.equal(activity(), "working");
-  turns.decided(ONE, "/b", true);
+  turns.decided(ONE.session, "/b", true);
   t.same(handle("permission_asked"), ["waiting"], "a question about another file");
-  turns.decided(ONE, "/a", true);
+  turns.decided(ONE.session, "/a", true);
   t.same(kinds(), ["resumed"]);
   t.same(handle("permission_asked"), ["waiting"], "the next question, after one that was heard in time");
-  turns.decided(ONE, "/a", true);
-  turns.decided(ONE, "/a", true);
+  turns.decided(ONE.session, "/a", true);
+  turns.decided(ONE.session, "/a", true);
   t.same(handle("tool_starting", "permission_asked"), ["resumed", "waiting"], "the next edit of the file");
 });
 
 t.test("an agent that asks about several tools at once waits until all questions are answered", async (t) => {
-  const { turns, handle, kinds, activity } = start();
+  const { turns, handle, kinds, activity } = await start();
   const asks = (...tools: Tool[]) => {
-    for (const tool of tools) turns.handle({ ...event("permission_asked"), tool } as AgentEvent);
+    for (const tool of tools) void turns.handle({ ...event("permission_asked"), tool } as AgentEvent);
     return kinds();
   };
   const edit = (filePath: string): Tool => ({ kind: "edit", name: "write_file", filePath });
   const shell: Tool = { kind: "shell", name: "run_shell_command", command: "ls" };
   const decided = (filePath: string, isAccepted: boolean) => {
-    turns.decided(ONE, filePath, isAccepted);
+    turns.decided(ONE.session, filePath, isAccepted);
     return kinds();
   };
   handle("turn_started");
@@ -152,9 +171,9 @@ t.test("an agent that asks about several tools at once waits until all questions
 });
 
 t.test("a prompt that the user sends during a turn starts no turn", async (t) => {
-  const { turns, kinds } = start();
+  const { turns, kinds } = await start();
   const prompt = (turn: string, isOwn = false) =>
-    turns.handle({ ...event("turn_started"), turn, isOwn } as AgentEvent);
+    void turns.handle({ ...event("turn_started"), turn, isOwn } as AgentEvent);
   prompt("1");
   prompt("1");
   t.same(kinds(), ["started"]);
@@ -163,13 +182,13 @@ t.test("a prompt that the user sends during a turn starts no turn", async (t) =>
   prompt("3", true);
   prompt("3");
   t.same(kinds(), [], "the CLI itself has sent the first prompt");
-  turns.handle(event("turn_ended"));
+  void turns.handle(event("turn_ended"));
   prompt("4", true);
   t.same(kinds(), ["ended", "started"]);
 });
 
 t.test("a turn whose start was not reported is counted", async (t) => {
-  const { handle, activity } = start();
+  const { handle, activity } = await start();
   t.same(handle("tool_starting"), ["started"]);
   t.same(handle("turn_ended"), ["ended"]);
   t.same(handle("permission_asked"), ["started", "waiting"]);
@@ -177,21 +196,55 @@ t.test("a turn whose start was not reported is counted", async (t) => {
 });
 
 t.test("turns of different agents are separate, and old agents are dropped", async (t) => {
-  const { turns, changes } = start();
-  turns.handle(event("turn_started", agent("1", "qwen")));
-  turns.handle(event("turn_started"));
-  turns.handle(event("turn_ended"));
-  t.same(
-    turns.active().map(({ agent }) => agent.cli),
-    ["qwen"],
-  );
-  for (let i = 0; i < 1000; i++) turns.handle(event("turn_started", agent(String(i))));
-  t.ok(turns.active().length <= 256);
-  t.match(
-    changes.find(({ kind, agent }) => kind === "ended" && agent.cli === "qwen"),
-    {},
+  const { turns, steps, activity } = await start();
+  void turns.handle(event("turn_started", agent("2", "qwen")));
+  await turns.findClient(agent("2", "qwen"));
+  void turns.handle(event("turn_started"));
+  void turns.handle(event("turn_ended"));
+  t.same([activity(), activity(agent("2"))], ["idle", "working"]);
+  for (let i = 0; i < 1000; i++) void turns.handle(event("turn_started", agent(String(i), "claude")));
+  t.ok(
+    steps.some(({ kind, turn }) => kind === "ended" && turn.cli === "qwen"),
     "the oldest goes, and it is told",
   );
+  turns.close();
+});
+
+t.test("a tool that ends after its turn still belongs to this turn", async (t) => {
+  const turns = newTurns();
+  const steps: TurnStep[] = [];
+  turns.on((step) => void steps.push(step));
+  for (const kind of ["turn_started", "tool_starting", "turn_ended", "tool_ended"] as const)
+    void turns.handle(event(kind));
+  const [started, , ended, late] = steps;
+  t.match([ended, late], [{ kind: "ended", isDead: false }, { kind: "tool_ended" }]);
+  t.equal(late?.turn, started?.turn);
+});
+
+t.test("a turn that began before the host is reported, and its prompt is unknown", async (t) => {
+  for (const kind of ["tool_starting", "tool_ended", "turn_ended"] as const) {
+    const turns = newTurns([ONE]);
+    const steps: TurnStep[] = [];
+    turns.on((step) => void steps.push(step));
+    void turns.handle(event(kind));
+    t.match(steps[0], { kind: "started", turn: { isSeen: false, prompt: "" }, prompt: undefined }, kind);
+    turns.close();
+  }
+});
+
+t.test("a prompt during a turn begins a part with its own author", async (t) => {
+  const turns = newTurns();
+  const steps: TurnStep[] = [];
+  turns.on((step) => void steps.push(step));
+  for (const prompt of ["one", "two"])
+    void turns.handle({ ...event("turn_started"), prompt, turn: "1" } as AgentEvent);
+  t.match(steps, [
+    { kind: "started", turn: { prompt: "one" } },
+    { kind: "prompted", turn: { prompt: "two" }, earlier: { prompt: "one" } },
+  ]);
+  void turns.handle({ ...event("turn_started"), prompt: "a task", isOwn: true } as AgentEvent);
+  t.equal(turns.latest("gemini").prompt, "two", "the CLI itself has sent the last prompt");
+  turns.close();
 });
 
 t.test("any order of hooks gives a consistent activity", async (t) => {
@@ -206,10 +259,12 @@ t.test("any order of hooks gives a consistent activity", async (t) => {
     "accepted" as const,
     "rejected" as const,
   );
-  fc.assert(
-    fc.property(fc.array(fc.tuple(kind, fc.constantFrom("1", "2"))), (steps) => {
-      const told = new Map<string, TurnChange["kind"]>();
-      const turns = createTurns(({ kind, agent: { session } }) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.tuple(kind, fc.constantFrom("1", "2"))), async (steps) => {
+      const told = new Map<string, TurnStep["kind"]>();
+      const turns = newTurns();
+      turns.on(({ kind, turn: { session } }) => {
+        if (!STATUS_KINDS.includes(kind)) return;
         const before = told.get(session);
         const isActive = before !== undefined && before !== "ended";
         // A turn starts and ends only once. Only a waiting turn can be resumed.
@@ -218,18 +273,19 @@ t.test("any order of hooks gives a consistent activity", async (t) => {
         told.set(session, kind);
       });
       for (const [step, session] of steps) {
-        if (step === "over") turns.over(agent(session));
-        else if (step === "accepted") turns.decided(agent(session), "/a", true);
-        else if (step === "rejected") turns.decided(agent(session), "/a", false);
-        else turns.handle(event(step, agent(session)));
-        const active = turns.active().find((turn) => turn.agent.session === session);
-        // The reported changes determine the expected activity.
+        await turns.findClient(agent(session));
+        if (step === "over") disconnect(turns, agent(session));
+        else if (step === "accepted") turns.decided(session, "/a", true);
+        else if (step === "rejected") turns.decided(session, "/a", false);
+        else await turns.handle(event(step, agent(session)));
+        await turns.findClient(agent(session));
+        const activity = turns.activityOf(session);
+        // The reported steps determine the expected activity.
         const expected = { started: "working", resumed: "working", waiting: "waiting", ended: undefined };
-        if (active?.activity !== expected[told.get(session) ?? "ended"]) return false;
-        if (step === "turn_ended" || step === "session_ended" || step === "over") {
-          if (active) return false;
-        }
+        if (activity !== expected[(told.get(session) ?? "ended") as keyof typeof expected]) return false;
+        if ((step === "turn_ended" || step === "session_ended" || step === "over") && activity) return false;
       }
+      turns.close();
       return true;
     }),
     fuzz(t, "turns", 500),

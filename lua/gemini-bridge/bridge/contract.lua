@@ -33,7 +33,7 @@
 ---@field sessions { id: string, credential: string, connectedAt: number, name: string, version: string, protocolVersion: string }[]
 ---@field interrupted string[]
 ---@field editorSessions { id: string, credential: string, connectedAt: number, name: string, version: string, protocolVersion: string }[]
----@field agents { cli: string, pid?: integer }[]
+---@field agents { cli: string, session: string, cwd: string, pid?: integer }[]
 ---@field stoppedAt? number
 ---@field diffs { id: integer, sessionId: string, filePath: string, label: string, baseline?: { disk: string, proposed: string, edited: boolean } }[]
 
