@@ -122,6 +122,7 @@ t.test(
     await page.is(t, "*page:2", "a.txt:1");
     await nvim.input("]h");
     await page.is(t, "*page:3", "b.txt:1");
+    await nvim.waitFor(() => page.storedLists().includes("c.txt"), "the changes to be stored");
     process.kill(await page.bridge.host(), "SIGKILL");
     await page.changed(0);
     await page.changed(3);

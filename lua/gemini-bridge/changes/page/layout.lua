@@ -5,14 +5,12 @@ local go_to_line = require("gemini-bridge.difference.go_to_line")
 local notify = require("gemini-bridge.notify")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local window = require("gemini-bridge.editor.window")
+local window_options = require("gemini-bridge.changes.page.window_options")
 
 local M = {}
 
 --- Width of the tree: share of the screen width, minimum and maximum (columns).
 local SHARE, MIN_WIDTH, MAX_WIDTH = 0.3, 26, 56
-
---- Values that window options get when a window no longer belongs to a page of the plugin.
-local ORDINARY = { winbar = "", diff = false, scrollbind = false, cursorbind = false }
 
 --- Stands for a window or buffer that does not exist.
 local NONE = -1
@@ -33,34 +31,6 @@ local function tree_width()
   return math.max(MIN_WIDTH, math.min(MAX_WIDTH, math.floor(vim.o.columns * SHARE)))
 end
 
---- Resets the window options that a page has set.
----@param win integer
-local function make_ordinary(win)
-  if vim.api.nvim_win_is_valid(win) then
-    vim.w[win].gemini_page = nil
-    window.make_plain(win)
-    window.set(win, ORDINARY)
-    window.set(win, { wrap = vim.go.wrap, foldenable = vim.go.foldenable, foldmethod = vim.go.foldmethod })
-  end
-end
-
----@param win integer
-local function make_tree(win)
-  window.make_plain(win)
-  window.set(win, {
-    number = false,
-    relativenumber = false,
-    signcolumn = "no",
-    foldcolumn = "0",
-    statuscolumn = "",
-    wrap = false,
-    list = false,
-    spell = false,
-    cursorline = true,
-    winfixwidth = true,
-  })
-end
-
 --- Returns the window of the tree. The user may have split this window and closed the first half. The other half then
 --- becomes the window of the tree.
 ---@param layout gemini_bridge.PageLayout
@@ -69,7 +39,7 @@ function M.tree(layout)
   local windows = vim.fn.win_findbuf(layout.buf)
   if windows[1] and not vim.list_contains(windows, layout.tree) then
     layout.tree = windows[1]
-    make_tree(layout.tree)
+    window_options.set_tree(layout.tree)
   end
   return windows[1] and layout.tree
 end
@@ -89,7 +59,7 @@ local function open_right(tree)
     window.delete_buffer(buf)
     return NONE, NONE, win
   end
-  make_ordinary(win)
+  window_options.reset(win)
   vim.w[win].gemini_page = true
   vim.api.nvim_win_set_config(tree, { width = tree_width() })
   return win, buf
@@ -138,7 +108,7 @@ end
 function M.set_buffer(win, buf)
   local is_other = vim.api.nvim_win_get_buf(win) ~= buf
   if is_other then
-    make_ordinary(win)
+    window_options.reset(win)
   end
   vim.w[win].gemini_page = true
   if is_other then
@@ -155,35 +125,6 @@ function M.set_buffer(win, buf)
   if vim.wo[win].signcolumn == "no" then
     window.set(win, { signcolumn = "yes" })
   end
-end
-
---- Returns true if a window has inherited the options of the page's right window.
----@param win integer
----@param right integer
----@return boolean
-local function is_copy(win, right)
-  local options = vim.wo[win]
-  return vim.api.nvim_win_is_valid(right) and options.cursorline and options.winbar == vim.wo[right].winbar
-end
-
---- Resets window options the next time that a window shows this buffer, and when the right window shows this buffer
---- again. Otherwise, the options of the page would return, because Neovim stores window options for each buffer and
---- window. Resets nothing if the page itself shows the buffer.
----@param right integer
----@param buf integer
-local function reset_later(right, buf)
-  local is_first = true
-  vim.api.nvim_create_autocmd("BufWinEnter", {
-    buffer = buf,
-    callback = function()
-      local win = vim.api.nvim_get_current_win()
-      if (is_first or win == right) and not vim.w[win].gemini_page then
-        make_ordinary(win)
-      end
-      is_first = false
-      return win == right or not vim.api.nvim_win_is_valid(right)
-    end,
-  })
 end
 
 --- Resets options that the user's windows inherit from the tree window or the text window, for example after a split.
@@ -207,7 +148,7 @@ function M.follow(layout, is_own, release)
   on("WinNew", function()
     local win, buf = vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf()
     if not is_of_page(win) and (buf == layout.buf or buf == layout.right_buf) then
-      make_ordinary(win)
+      window_options.reset(win)
     end
   end)
   on("BufWinEnter", function(args)
@@ -217,23 +158,23 @@ function M.follow(layout, is_own, release)
     elseif win ~= layout.right then
       -- A new window gets the options of the last window that showed the buffer. This last window may belong to the
       -- page.
-      if args.buf == before and is_copy(win, layout.right) then
-        make_ordinary(win)
+      if args.buf == before and window_options.is_copy(win, layout.right) then
+        window_options.reset(win)
       end
     elseif not layout.is_filling and args.buf ~= before and is_own(args.buf) then
       layout.right_buf = args.buf
     elseif not layout.is_filling and args.buf ~= before and vim.w[win].gemini_page then
       if vim.api.nvim_buf_is_valid(before) then
-        reset_later(win, before)
+        window_options.reset_later(win, before)
       end
       release(false)
-      make_ordinary(win)
+      window_options.reset(win)
     end
   end)
   on("WinClosed", function(args)
     local win = tonumber(args.match) --[[@as integer]]
     if is_of_page(win) then
-      make_ordinary(win)
+      window_options.reset(win)
     end
     if win == layout.right then
       scheduler.next(function()
@@ -243,8 +184,8 @@ function M.follow(layout, is_own, release)
   end)
   return function()
     scheduler.next(delete_hidden)
-    scheduler.attempt(make_ordinary, layout.tree)
-    scheduler.attempt(make_ordinary, layout.right)
+    scheduler.attempt(window_options.reset, layout.tree)
+    scheduler.attempt(window_options.reset, layout.right)
   end
 end
 
@@ -289,7 +230,7 @@ function M.open(name, place)
   else
     tab, tree = window.open_tab(buf)
   end
-  make_tree(tree)
+  window_options.set_tree(tree)
   if right then
     right_buf = window.create_buffer(false, true)
     vim.bo[right_buf].bufhidden = "wipe"

@@ -6,6 +6,7 @@ local layout = require("gemini-bridge.changes.page.layout")
 local next_hunk = require("gemini-bridge.changes.page.next_hunk")
 local path = require("gemini-bridge.disk.path")
 local tree = require("gemini-bridge.changes.page.tree")
+local tree_lines = require("gemini-bridge.changes.page.tree_lines")
 local tree_view = require("gemini-bridge.changes.page.tree_view")
 local winbar_text = require("gemini-bridge.editor.winbar_text")
 
@@ -63,7 +64,7 @@ function M.files(shown, names)
       touched[node] = true
     end
   end
-  tree_view.patch(shown, vim.tbl_keys(touched), appearance.of)
+  tree_lines.patch(shown, vim.tbl_keys(touched), appearance.of)
   M.bars(shown)
 end
 
