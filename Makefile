@@ -13,7 +13,7 @@ RUN_AS_USER = node scripts/as-user.mjs
 # Packages that only the tests use. Each folder has its own packages.
 APART = $(patsubst %,%/node_modules/.package-lock.json,.compat .qwen .nodes)
 
-.PHONY: help deps packages build lint format typecheck test tests compat demo try screenshot bench package version publish audit notices fuzz soak doc doc-check clean
+.PHONY: help deps packages build lint format typecheck test tests quick compat demo try screenshot bench package version publish audit notices fuzz soak doc doc-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +73,9 @@ test: lint typecheck doc-check tests ## check, build and test, on each Neovim an
 
 tests: build $(APART) ## build and test
 	@node scripts/test.mjs
+
+quick: build ## run the tests for the changed files on one Neovim
+	@node scripts/quick.mjs
 
 compat: build $(patsubst %,%/node_modules/.package-lock.json,.compat .qwen) ## test the bridge with old and new releases of Gemini CLI, and with other CLIs
 	@node scripts/test.mjs test/compat/compat.test.ts test/compat/clis.test.ts
