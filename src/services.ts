@@ -319,14 +319,14 @@ export function createServices(options: ServicesOptions): Services {
       store.storeNow();
     },
     endReviews: reviews.close,
-    close() {
+    async close() {
       editor.close();
       hooksOff.close();
       turns.close();
       prompts.close();
       reviews.close(false);
-      changes.close();
-      return store.close();
+      await changes.close();
+      await store.close();
     },
   };
 }

@@ -2,6 +2,7 @@
  * Tracks changes that agents make without asking for a review. Finds the changes after each tool run, shows them in
  * Neovim, and keeps or undoes them on the user's command.
  */
+import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Log } from "../base/log.ts";
 import { Refusal } from "../base/refusal.ts";
@@ -20,9 +21,12 @@ import {
   realPath,
   versionAt,
 } from "../system/file-state.ts";
+import { isBelow } from "../system/path-relations.ts";
 import type { UserFiles } from "../system/user-files.ts";
 import { createChangedFiles } from "./changed-files.ts";
-import type { OpenPlaces } from "./commands.ts";
+import { findMovedFile } from "./commands/find-moved-file.ts";
+import { createShellCommands, type OpenPlaces } from "./commands/shell-commands.ts";
+import { createStagedFiles } from "./commands/staged-files.ts";
 import { createEditsInProgress } from "./edits-in-progress.ts";
 import { type FileChange, follow, obstacle, textBefore } from "./file-change.ts";
 import { createHistory, type History } from "./history.ts";
@@ -30,16 +34,16 @@ import { answerHistoryRequests } from "./history-requests.ts";
 import { createTracker } from "./hook-tracker.ts";
 import { createDecisions } from "./keep-and-undo.ts";
 import { bufferLines } from "./line-diff.ts";
-import { createMovedFileSearch, type MovedFileSearch } from "./moved-files.ts";
-import { createStaging } from "./staging.ts";
 import { createStorableFiles } from "./storable-files.ts";
 import { createStoredChanges } from "./stored-changes.ts";
 import { createTurnReport, type TurnReportOptions } from "./turn-report.ts";
 import { createUndoNotes } from "./undo-notes.ts";
-import { isBelow } from "./work-tree.ts";
 
 /** Timeout for an answer of Lua. Lua cannot answer while Neovim shows a prompt. */
 const LUA_TIMEOUT_MS = 200;
+
+/** Maximum time for which a tool of an agent waits for a snapshot. */
+const MAX_WAIT_MS = 1_500;
 
 export interface Changes {
   /**
@@ -63,7 +67,7 @@ export interface Changes {
   /** Gives everything to the store, because the process is about to end. */
   storeNow(): void;
   /** Stops watching the disk, and gives everything to the store. Idempotent. */
-  close(): void;
+  close(): Promise<void>;
 }
 
 function counted(count: number, noun: string): string[] {
@@ -89,14 +93,20 @@ interface ChangesOptions extends Pick<TurnReportOptions, "terminalOf"> {
   userFiles: UserFiles;
   boot: Pick<Boot, "stateDirectory" | "exclude" | "notes" | "workspace" | "downtime">;
   log: Log;
+  /** See {@link ShellCommandsOptions}. */
+  maxWait?: number;
 }
 
 export function createChanges(options: ChangesOptions): Changes {
   const { bridge, store, userFiles, boot, log, terminalOf, agents, ownFolders } = options;
+  const { maxWait = MAX_WAIT_MS } = options;
   const { stateDirectory, workspace } = boot;
   const { directories } = workspace;
   const storable = createStorableFiles(boot.exclude);
   const { mayStore } = storable;
+  const instance = `${process.pid}-${randomUUID()}`;
+  const commands = createShellCommands({ stateDirectory, instance, mayKeep: mayStore, maxWait });
+  const areCommandsRunning = () => commands.runner !== undefined;
   const stored = createStoredChanges(store, mayStore);
   const edits = createEditsInProgress();
   const areAgentsAtWork = () => agents.areRunning;
@@ -121,12 +131,11 @@ export function createChanges(options: ChangesOptions): Changes {
     isOwnFile: (cli, path) => ownFolders.get(cli)?.some((folder) => isBelow(path, folder)) ?? false,
     isRestarted: boot.downtime !== undefined,
     areAgentsAtWork,
-    stateDirectory,
+    commands,
     commandEnded: () => staging.commandEnded(),
     enqueue,
     openPlaces,
   });
-  const { areCommandsRunning } = tracker;
   const notes = createUndoNotes(mayStore);
   const decisions = createDecisions({
     bridge,
@@ -137,10 +146,10 @@ export function createChanges(options: ChangesOptions): Changes {
     notes,
     enqueue: enqueueAfterDead,
     syncPath: (path) => syncPaths([path]),
-    settled: tracker.settled,
+    settled,
     areCommandsRunning,
   });
-  const staging = createStaging({ files, history, enqueue, areCommandsRunning });
+  const staging = createStagedFiles({ files, history, enqueue, areCommandsRunning });
   let last: Promise<void> = Promise.resolve();
   const yieldIfDue = createYielder();
 
@@ -175,6 +184,12 @@ export function createChanges(options: ChangesOptions): Changes {
     return lastPlaces;
   }
 
+  /** Records that the user or an undo has written a file, so that the write is not attributed to a running command. */
+  function settled(path: string, now: FileState): void {
+    edits.settled(path);
+    commands.noticed(path, { to: now, isUser: true });
+  }
+
   async function restored(path: string, now: FileState): Promise<void> {
     bridge.tell("file_changed", { path });
     await wroteHere(path, now);
@@ -197,11 +212,10 @@ export function createChanges(options: ChangesOptions): Changes {
 
   /** Compares files with the disk, in case a write was not reported. Updates the change records of the files. */
   async function syncPaths(paths: Iterable<string>): Promise<void> {
-    const findMoved = createMovedFileSearch(stateDirectory);
-    for (const path of paths) await syncPath(path, findMoved);
+    for (const path of paths) await syncPath(path);
   }
 
-  async function syncPath(path: string, findMoved: MovedFileSearch): Promise<void> {
+  async function syncPath(path: string): Promise<void> {
     const change = files.get(path);
     if (!change || edits.agentAt(path) || (await versionAt(path)) === change.version) return;
     const wereRunning = areCommandsRunning();
@@ -209,20 +223,20 @@ export function createChanges(options: ChangesOptions): Changes {
     // Stops if an agent's edit or command has begun or ended meanwhile. The end of each edit and command triggers
     // another comparison.
     if (edits.agentAt(path) || areCommandsRunning() !== wereRunning) return;
-    if (now.kind === "absent" && change.exists && !wereRunning) await followRename(change, findMoved);
+    if (now.kind === "absent" && change.exists && !wereRunning) await followRename(change);
     tracker.catchUp(change, now);
   }
 
   /** If the user has renamed the file, lists the change under the new path. */
-  async function followRename(change: FileChange, findMoved: MovedFileSearch): Promise<void> {
-    const name = await findMoved(change, await openPlaces());
+  async function followRename(change: FileChange): Promise<void> {
+    const name = await findMovedFile(change, await openPlaces(), commands);
     if (name !== undefined && !files.get(name))
       files.set(follow({ ...change, path: name }, await readState(name)));
   }
 
   /** Updates the change record of a file that the user or an undo has written. */
   async function wroteHere(path: string, now: FileState): Promise<void> {
-    tracker.settled(path, now);
+    settled(path, now);
     const change = files.get(path);
     if (change && now.version !== change.version) files.set(follow(change, now));
   }
@@ -271,15 +285,8 @@ export function createChanges(options: ChangesOptions): Changes {
   async function readWrittenFile(named: string): Promise<{ path: string; now: FileState }> {
     const path = await realPath(named);
     const now = await readState(path);
-    tracker.settled(path, now);
+    settled(path, now);
     return { path, now };
-  }
-
-  /** @returns undefined if the file has changed after Neovim has read it */
-  async function lookAtRead(named: string, version: string): Promise<(() => Promise<void>) | undefined> {
-    const path = await realPath(named);
-    const now = await readSeen(path, version);
-    return now && tracker.look(path, now);
   }
 
   return {
@@ -298,14 +305,15 @@ export function createChanges(options: ChangesOptions): Changes {
         userFiles,
         async prepare(path) {
           await decisions.prepare(path);
-          if (!files.get(path)) await tracker.look(path, await readState(path))();
+          if (areCommandsRunning()) commands.noticed(path, { from: await readState(path), isUser: true });
         },
         restored,
       }),
-      file_read({ path: named, version }) {
+      async file_read({ path: named, version }) {
         if (!areCommandsRunning()) return;
-        const seen = lookAtRead(named, version);
-        return enqueue(async () => (await seen)?.());
+        const path = await realPath(named);
+        const from = await readSeen(path, version);
+        if (from) commands.noticed(path, { from, isUser: true });
       },
       file_written({ path: named }) {
         const seen = readWrittenFile(named);
@@ -326,11 +334,12 @@ export function createChanges(options: ChangesOptions): Changes {
         ),
     },
     storeNow: history.storeNow,
-    close() {
+    async close() {
       files.close();
       staging.close();
       storable.close();
       history.storeNow();
+      await commands.close();
     },
   };
 }

@@ -59,6 +59,8 @@ export interface FileChange extends Author {
    * the user has staged the file (staging.ts).
    */
   readonly staged?: string | undefined;
+  /** Set if others have written the file while a command changed it. It is then undone only as a whole. */
+  readonly together?: string | undefined;
   /** Number of hunks that the user has kept or undone. */
   readonly decided: number;
   /** Authors of earlier turns whose hunks are still undecided, oldest first. */
@@ -185,6 +187,7 @@ export function kept(change: FileChange, ids?: ReadonlySet<number>): FileChange 
         before: change.exists ? "known" : "absent",
         metadata: change.lastMetadata,
         touched: false,
+        together: undefined,
       };
 }
 
@@ -272,5 +275,6 @@ export function shown(change: FileChange): ShownChange {
     decided,
     ...newestAuthor(change),
     fixed: obstacle(change),
+    together: change.together,
   };
 }

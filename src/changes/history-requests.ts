@@ -4,12 +4,12 @@ import { Refusal } from "../base/refusal.ts";
 import type { ShownEntry } from "../contract/changes.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
 import { ABSENT, type FileState, readState, realPath } from "../system/file-state.ts";
+import { isBelow } from "../system/path-relations.ts";
 import type { UserFiles } from "../system/user-files.ts";
 import { authorOf, beginChange, follow, isChanged, obstacle, textOf, undone } from "./file-change.ts";
 import type { Entry, History, KnownEntry } from "./history.ts";
 import { tellResult } from "./keep-and-undo.ts";
 import { bufferLines } from "./line-diff.ts";
-import { isBelow } from "./work-tree.ts";
 
 type Handlers = Pick<EventHandlers, "history_asked" | "history_opened" | "history_undo">;
 

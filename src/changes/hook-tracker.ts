@@ -5,17 +5,17 @@
 import { createYielder } from "../base/work-slices.ts";
 import type { Begun, EditTexts, Tool } from "../contract/hooks.ts";
 import type { Turn, TurnStep } from "../contract/turns.ts";
-import { type FileState, readState, realPath, unknown } from "../system/file-state.ts";
+import { type FileState, readState, realPath, unknown, versionAt } from "../system/file-state.ts";
 import { createAgreements } from "./agreements.ts";
 import type { ChangedFiles } from "./changed-files.ts";
-import { LATE } from "./command-snapshot.ts";
-import { type CommandResult, createCommands, type EarlierWrite, type OpenPlaces } from "./commands.ts";
+import type { CommandResult, OpenPlaces, ShellCommands } from "./commands/shell-commands.ts";
 import type { EditInProgress, EditsInProgress } from "./edits-in-progress.ts";
-import { type FileChange, fileStateOf, follow, textsOf } from "./file-change.ts";
+import { type FileChange, follow, textsOf } from "./file-change.ts";
 import type { History } from "./history.ts";
 import { beforeTold } from "./told-texts.ts";
 import type { TurnReport } from "./turn-report.ts";
 
+const LATE = "the agent began before the file was read";
 const NOT_SEEN = "the bridge was not running when a command began";
 const RESTARTED = "the bridge was restarted during the turn";
 
@@ -28,16 +28,8 @@ interface Tracker {
    * @param hashes the hashes of these texts
    */
   agreed(path: string, hashes: readonly string[]): void;
-  /** Records that the user or an undo has written a file, so that the write is not attributed to an agent. */
-  settled(path: string, now: FileState): void;
-  areCommandsRunning(): boolean;
   /** Updates a change record from the state on disk after a write that no hook has reported. */
   catchUp(change: FileChange, now: FileState): void;
-  /**
-   * Finds out what running commands have changed in a file so far.
-   * @returns a function that lists these changes. `enqueue` must run the function
-   */
-  look(path: string, now: FileState): () => Promise<void>;
 }
 
 interface TrackerOptions {
@@ -47,8 +39,7 @@ interface TrackerOptions {
   history: History;
   /** Returns whether a CLI has written this file for itself, outside the user's project. */
   isOwnFile(cli: string, path: string): boolean;
-  /** Directory of the plugin's own files. These files are not tracked. */
-  stateDirectory: string;
+  commands: ShellCommands;
   /** True if an earlier host of this Neovim has ended. Turns whose start was not heard then began before this host. */
   isRestarted: boolean;
   /** Returns the files and directories that are open in Neovim. */
@@ -67,11 +58,6 @@ interface Seen {
   readonly now: FileState;
 }
 
-/** State of a file before an edit, and what a running command may have changed in the file before. */
-interface SeenBefore extends Seen {
-  readonly earlier: Promise<EarlierWrite | undefined>;
-}
-
 /** A command that has begun, and whose end was not reported yet. */
 interface BegunCommand {
   readonly turn: Turn;
@@ -79,49 +65,31 @@ interface BegunCommand {
 }
 
 export function createTracker(options: TrackerOptions): Tracker {
-  const { files, edits, report, history, openPlaces, enqueue } = options;
-  const commands = createCommands(options.stateDirectory);
+  const { files, edits, report, history, openPlaces, enqueue, commands } = options;
   const agreements = createAgreements();
   const begunCommands = new Set<BegunCommand>();
-  /**
-   * For each file that a command has changed while an agent was about to edit the file: the change, and the version of
-   * the file's change record then. If the agent does not edit the file, the change is attributed to the command.
-   */
-  const unclear = new Map<string, { turn: Turn; after: FileState; since: string | undefined }>();
 
   /** Reads the file at once, even if earlier steps are still waiting to be handled. */
-  async function readBeforeEdit(edit: EditInProgress, begun: Begun): Promise<SeenBefore> {
+  async function readBeforeEdit(edit: EditInProgress, begun: Begun): Promise<Seen> {
     const path = await realPath(edit.named);
     edit.path = path;
     files.tidy(path);
     const now = await readState(path);
     const seen = begun.aborted ? unknown(LATE) : now;
-    commands.editing(path, seen);
-    return { path, now: seen, earlier: findEarlier(path, seen).catch(() => undefined) };
-  }
-
-  /** Finds out whether a running command has changed a file. */
-  async function findEarlier(path: string, now: FileState): Promise<EarlierWrite | undefined> {
-    return now.kind === "unknown" ? undefined : (await commands.earlier(new Map([[path, now]]))).get(path);
-  }
-
-  /** Lists what a running command has changed in a file that is not listed yet. @returns the new change record */
-  function takeEarlier(path: string, now: FileState, earlier?: EarlierWrite): FileChange | undefined {
-    if (!earlier || agreements.has(path, now)) return undefined;
-    wrote(earlier.agent, files.begin(path, earlier.before, earlier.agent), now);
-    return files.get(path);
+    commands.noticed(path, { from: seen, isUser: false });
+    return { path, now: seen };
   }
 
   async function readAfterEdit(named: string, known: string | undefined): Promise<Seen> {
     const path = known ?? (await realPath(named));
     const now = await readState(path);
-    commands.settled(path, now);
+    commands.noticed(path, { to: now, isUser: false });
     return { path, now };
   }
 
-  async function editStarts(turn: Turn, seen: SeenBefore): Promise<void> {
+  async function editStarts(turn: Turn, seen: Seen): Promise<void> {
     const { path, now } = seen;
-    const known = files.get(path) ?? takeEarlier(path, now, await seen.earlier);
+    const known = files.get(path);
     const other = edits.agentAt(path, turn);
     if (known && !other) catchUp(known, now, commands.runner);
     else if (!known) files.set(files.begin(path, now, turn));
@@ -141,13 +109,13 @@ export function createTracker(options: TrackerOptions): Tracker {
     late: FileChange | undefined,
   ): Promise<void> {
     const { path, now } = seen;
-    takeUnclear(path, failed ? undefined : now);
     const known = late ?? files.get(path);
     const isReviewed = agreements.take(path, now);
     // No hook reported the start of this edit, for example because the host process was not running.
     if (!known && (failed || isReviewed)) return;
     const before = await recordBefore(turn, seen, known, texts);
     if (isReviewed) {
+      commands.noticed(path, { to: now, isUser: true });
       const after = follow(before, now);
       history.agreed(path, textsOf(before, after));
       files.set(after);
@@ -159,7 +127,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     if (tool.kind === "edit") {
       const seen = readBeforeEdit(edits.begin(turn, tool.filePath), begun);
       void enqueue(async () => editStarts(turn, await seen));
-      await seen;
+      await Promise.all([seen, commands.compared()]);
     } else if (tool.kind === "shell") {
       const { runner } = commands;
       begunCommands.add({ turn, command: tool.command });
@@ -179,8 +147,7 @@ export function createTracker(options: TrackerOptions): Tracker {
       if (one) begunCommands.delete(one);
       const result = one && commands.end(turn, tool.command);
       await enqueue(async () => {
-        const found = await result;
-        if (found) await commandEnds(turn, found);
+        if (result) await commandEnds(turn, result);
         // The command of a turn that was seen has ended with its turn.
         else if (!turn.isSeen) report.missed(turn, NOT_SEEN);
       });
@@ -201,21 +168,32 @@ export function createTracker(options: TrackerOptions): Tracker {
     });
   }
 
-  async function commandStarts(turn: Turn, command: string, begun: Begun): Promise<Map<string, FileState>> {
-    const places = await openPlaces();
-    const known = [...places.files, ...files.known().map(({ path }) => path)];
-    const snapshot = await commands.start(turn, command, { ...places, files: known }, begun);
-    return snapshot.files;
+  /** Waits for the snapshot before a command. @returns the known files that have changed since they were read */
+  async function commandStarts(turn: Turn, command: string, begun: Begun): Promise<Seen[]> {
+    const { directories } = await openPlaces();
+    const versions = new Map<string, string>();
+    for (const { path } of files.known()) versions.set(path, await versionAt(path));
+    const changed = await readChanged(versions);
+    await commands.begin(turn, command, { directories, versions }, begun);
+    return changed;
+  }
+
+  /** Reads the known files whose versions differ from their records. @param versions the current versions */
+  async function readChanged(versions: ReadonlyMap<string, string>): Promise<Seen[]> {
+    const changed: Seen[] = [];
+    for (const [path, version] of versions)
+      if (files.get(path)?.version !== version) changed.push({ path, now: await readState(path) });
+    return changed;
   }
 
   /**
-   * Updates the known change records from the snapshot before a command.
-   * @param runner turn of an earlier command that is still running. Unreported differences are attributed to this turn
+   * Updates the change records of files that have changed.
+   * @param turn turn whose command has changed them; undefined for the user
    */
-  function takeBefore(snapshot: ReadonlyMap<string, FileState>, runner: Turn | undefined): void {
-    for (const change of files.known()) {
-      const now = snapshot.get(change.path);
-      if (now && !edits.agentAt(change.path)) catchUp(change, now, runner);
+  function takeBefore(changed: readonly Seen[], turn: Turn | undefined): void {
+    for (const { path, now } of changed) {
+      const change = files.get(path);
+      if (change && !edits.agentAt(path)) catchUp(change, now, turn);
     }
   }
 
@@ -225,40 +203,28 @@ export function createTracker(options: TrackerOptions): Tracker {
    */
   function catchUp(change: FileChange, now: FileState, turn: Turn | undefined): void {
     if (now.version === change.version) return;
-    if (turn) {
-      commands.noticed(fileStateOf(change), change.path, now);
-      wrote(turn, change, now);
-    } else files.set(follow(change, now));
+    if (turn) wrote(turn, change, now);
+    else files.set(follow(change, now));
   }
 
-  /**
-   * Attributes a change of a command to this command after another agent's edit of the file has ended.
-   * @param now state after the edit; undefined if the edit was not made. If the state is still the same as after the
-   * command, the author is unknown
-   */
-  function takeUnclear(path: string, now?: FileState): void {
-    const found = unclear.get(path);
-    const change = files.get(path);
-    unclear.delete(path);
-    if (!found || !change || found.since !== change.version) return;
-    if (now?.version !== found.after.version) catchUp(change, found.after, found.turn);
-  }
-
-  async function commandEnds(turn: Turn, result: CommandResult | undefined): Promise<void> {
-    if (!result) return;
+  async function commandEnds(turn: Turn, { written, gaps, versions }: CommandResult): Promise<void> {
     const yieldIfDue = createYielder();
-    for (const gap of result.gaps) report.missed(turn, gap);
-    for (const { path, before, after, isBeforeEdit, earlier } of result.written) {
+    for await (const { path, before, after, together, wasListed } of written) {
       await yieldIfDue();
-      if (edits.agentAt(path) && !isBeforeEdit) {
-        unclear.set(path, { turn, after, since: files.get(path)?.version });
-        continue;
-      }
-      const known = files.get(path) ?? takeEarlier(path, before, earlier);
+      if (edits.agentAt(path) && agreements.has(path, after)) continue; // the end of the edit is still to come
+      const known = together && !wasListed ? undefined : files.get(path);
       const change = known ?? files.begin(path, before, turn);
       if (agreements.take(path, after)) files.set(follow(change, after));
-      else wrote(turn, change, after);
+      else if (after.version === change.version && together) files.set({ ...change, together });
+      else wrote(turn, together ? { ...change, together } : change, after);
     }
+    const since = new Map<string, string>();
+    for (const [path, before] of versions) {
+      const now = await versionAt(path);
+      if (now !== before) since.set(path, now);
+    }
+    takeBefore(await readChanged(since), turn);
+    for (const gap of gaps) report.missed(turn, gap);
     options.commandEnded();
   }
 
@@ -283,12 +249,12 @@ export function createTracker(options: TrackerOptions): Tracker {
     const endingCommands = [...begunCommands].filter((one) => one.turn.session === turn.session);
     for (const one of endingCommands) begunCommands.delete(one);
     return enqueue(async () => {
-      for (const one of endingCommands) await commandEnds(one.turn, await commands.end(turn, one.command));
-      for (const edit of endingEdits) await editIsOver(edit, isDead);
-      if (!options.areAgentsAtWork()) {
-        commands.forget();
-        agreements.clear();
+      for (const one of endingCommands) {
+        const result = commands.end(turn, one.command);
+        if (result) await commandEnds(one.turn, result);
       }
+      for (const edit of endingEdits) await editIsOver(edit, isDead);
+      if (!options.areAgentsAtWork()) agreements.clear();
       files.followUser();
       endReport(turn);
     });
@@ -297,7 +263,6 @@ export function createTracker(options: TrackerOptions): Tracker {
   /** Handles the end of an edit that no hook has reported. */
   async function editIsOver(edit: EditInProgress, isDead: boolean): Promise<void> {
     const { path = edit.named, turn } = edit;
-    takeUnclear(path);
     const change = files.get(path);
     if (change && !isDead) edits.late(edit, change);
     if (change) catchUp(change, await readState(path), isDead ? turn : commands.runner);
@@ -316,6 +281,7 @@ export function createTracker(options: TrackerOptions): Tracker {
       switch (step.kind) {
         case "started":
           files.followUser();
+          void openPlaces().then(({ directories }) => commands.prepare(turn, directories));
           if (!turn.isSeen && options.isRestarted) report.missed(turn, RESTARTED);
           break;
         case "prompted":
@@ -333,20 +299,6 @@ export function createTracker(options: TrackerOptions): Tracker {
       const real = realPath(filePath);
       void enqueue(async () => agreements.add(await real, hashes));
     },
-    settled(path, now) {
-      edits.settled(path);
-      commands.settled(path, now);
-    },
-    areCommandsRunning: () => commands.runner !== undefined,
     catchUp: (change, now) => catchUp(change, now, commands.runner),
-    look(path, now) {
-      const earlier = findEarlier(path, now).catch(() => undefined);
-      return async () => {
-        const known = files.get(path);
-        if (edits.agentAt(path)) return;
-        if (known) catchUp(known, now, commands.runner);
-        else takeEarlier(path, now, await earlier);
-      };
-    },
   };
 }

@@ -100,6 +100,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     act: (
       one: Chosen,
       turn: number | undefined,
+      isAlone: boolean,
     ) => Promise<{ step: Step; problem?: string | undefined } | undefined>,
   ): Promise<void> {
     const problems = unsaved.map(
@@ -108,7 +109,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     const steps: Step[] = [];
     for (const one of chosen) {
       try {
-        const done = await act(one, turn);
+        const done = await act(one, turn, chosen.length === 1);
         if (done) steps.push(done.step);
         if (done?.problem) problems.push(done.problem);
       } catch (error) {
@@ -153,14 +154,14 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     const choice = before && isChanged(before) ? choose(before, one, turn) : undefined;
     if (!before || !choice) return undefined;
     history.kept(one.path);
-    edits.settled(one.path);
+    settled(one.path, fileStateOf(before));
     const after = withDecisionCount(choice, kept(choice.change, choice.ids));
     files.set(after, { decision: "kept" });
     return { step: { before, after } };
   }
 
   /** Undoes the chosen hunks of a file. */
-  async function undo(one: Chosen, turn: number | undefined) {
+  async function undo(one: Chosen, turn: number | undefined, isAlone: boolean) {
     const { path } = one;
     const { version } = files.get(path) ?? {};
     await prepare(path);
@@ -173,6 +174,8 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     const { change, ids } = choice;
     const reason = obstacle(change);
     if (reason !== undefined) throw new Refusal(`${path} cannot be restored: ${reason}`);
+    if (change.together && (ids || !isAlone))
+      throw new Refusal(`${path} was not undone: ${change.together}. Look at it, then undo the whole file`);
     let after = withDecisionCount(choice, undone(change, ids));
     const isNew = change.opaque !== undefined || textOf(after) !== textOf(change);
     if (isNew) {

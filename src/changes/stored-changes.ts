@@ -41,6 +41,7 @@ const Outline = z.object({
   touched: z.boolean(),
   ...author,
   staged: z.string().optional(),
+  together: z.string().optional(),
   decided: z.number(),
   earlier: z.array(z.object(author)),
   lastId: z.number(),

@@ -1,9 +1,9 @@
 /** Decides whether to believe the text before an edit that a CLI tells, if the host has not read the file in time. */
 import type { EditTexts } from "../contract/hooks.ts";
 import { ABSENT, CLOCK_TICK_MS, type FileState, realPath, unknown } from "../system/file-state.ts";
-import type { OpenPlaces } from "./commands.ts";
+import { isBelow } from "../system/path-relations.ts";
+import type { OpenPlaces } from "./commands/shell-commands.ts";
 import { NOT_KNOWN } from "./file-change.ts";
-import { isBelow } from "./work-tree.ts";
 
 /** A file after an edit. */
 interface Edited {

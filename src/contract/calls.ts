@@ -34,6 +34,10 @@ export const ShownChange = z.object({
   cli: z.string().describe("Profile of the CLI of the newest turn with undecided hunks in the file."),
   turn: z.number().describe("Start of that turn (Unix milliseconds)."),
   prompt: z.string().describe("Prompt of that turn, if known."),
+  together: z
+    .string()
+    .optional()
+    .describe("Reason why the change is undone only as a whole, if any: others have written the file, too."),
   fixed: z.string().optional().describe("Reason why the change cannot be undone, if any."),
 });
 export type ShownChange = z.infer<typeof ShownChange>;

@@ -29,7 +29,8 @@ export class ChangesHost {
   open: string[] = [];
   /** Directories that are open in Neovim. */
   directories: string[];
-  #agent: Agent;
+  /** Directory of the agent. */
+  cwd: string;
 
   /**
    * @param directory directory of an earlier host, to start with its files
@@ -49,7 +50,7 @@ export class ChangesHost {
   ) {
     this.directory = directory;
     this.directories = directories;
-    this.#agent = { cli: "gemini", session: "1", cwd: this.directory };
+    this.cwd = this.directory;
     const nobody = () => {
       throw new Error("Neovim was asked");
     };
@@ -86,10 +87,15 @@ export class ChangesHost {
       userFiles,
       boot,
       log,
+      maxWait: 60_000,
     });
     this.turns.on(this.changes.listener);
     this.history = this.changes.history;
     t.teardown(() => this.close());
+  }
+
+  get #agent(): Agent {
+    return { cli: "gemini", session: "1", cwd: this.cwd };
   }
 
   #take(name: string, params: Calls["change_show"]): void {
@@ -220,10 +226,10 @@ export class ChangesHost {
   }
 
   /** Ends the host, which stores everything. */
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.turns.close();
-    this.changes.close();
-    return this.store.close();
+    await this.changes.close();
+    await this.store.close();
   }
 
   /** Returns the content of all files in which the host stores data for a later host of any Neovim. */

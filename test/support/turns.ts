@@ -38,8 +38,6 @@ export class Turns {
   #lines = 0;
   #instances = 1;
   #prompts = 0;
-  /** True if the git index has changed after the current command started. */
-  #isIndexChanged = false;
 
   private constructor(
     readonly scope: Scope,
@@ -211,7 +209,6 @@ export class Turns {
   async #startCommand(agent: Agent, operations: readonly Operation[], isEarly: boolean): Promise<void> {
     const tool = { kind: "shell", name: "run_shell_command", command: `command of ${agent.cli}` };
     const touched = new Set<File>();
-    this.#isIndexChanged &&= this.#areCommandsRunning;
     this.#works.set(agent, { kind: "command", tool, late: isEarly ? [] : operations, touched });
     await this.host.tell({ kind: "tool_starting", tool }, agent);
     for (const file of this.#files) file.isUnnoticed = false;
@@ -236,7 +233,6 @@ export class Turns {
       touched.add(target);
       this.#agentWrites(target, undefined);
     } else if (kind === "checkout" && this.isGit && file.head) {
-      this.#isIndexChanged = true;
       sh(this.host, `git checkout -q HEAD -- ${file.name}`);
       file.now = { ...file.head, mode: statSync(this.host.path(file.name)).mode & 0o777 };
     } else if (kind === "delete" || kind === "write")
@@ -276,18 +272,21 @@ export class Turns {
 
   async #save(file: File, slots: Edits): Promise<void> {
     if (this.#isJustDeleted(file)) return;
-    if (this.#isTouched(file)) {
-      // Neovim does not read a removed file again. What the command has done to the file is then not known.
-      if (!file.now || this.#isAwaited(file)) return;
-      await this.host.reads(file.name);
-      for (const work of this.#works.values()) if (work.kind === "command") work.touched.delete(file);
-    }
+    if (this.#isTouched(file)) return; // nobody would know which text is whose
     this.#userWrites(file, this.#edited(file.now, file.now ? this.#clean(file, slots) : slots, "u"));
     await this.host.changes.handlers.file_written({ path: this.host.path(file.name) });
     file.isUnnoticed = false;
   }
 
+  /** Undoes files. A file that several agents have written at once is undone alone, as the host demands. */
   async #undo(files: readonly File[]): Promise<void> {
+    const isTogether = ({ name }: File) => this.host.change(name)?.together !== undefined;
+    for (const file of files.filter(isTogether)) await this.#undoAtOnce([file]);
+    const others = files.filter((file) => !isTogether(file));
+    if (others.length > 0) await this.#undoAtOnce(others);
+  }
+
+  async #undoAtOnce(files: readonly File[]): Promise<void> {
     const before = this.host.messages().length;
     const isFree = (file: File) => !this.#isAwaited(file);
     const paths = files.map(({ name }) => ({ path: this.host.path(name) }));
@@ -323,7 +322,8 @@ export class Turns {
   }
 
   #isFree(file: File): boolean {
-    return !file.isUnnoticed && !this.#isAwaited(file) && !this.#isTouched(file);
+    const isTogether = this.host.change(file.name)?.together !== undefined;
+    return !file.isUnnoticed && !isTogether && !this.#isAwaited(file) && !this.#isTouched(file);
   }
 
   /** Simulates the return to Neovim. The host may then count changes that the user has committed as kept. */

@@ -1,14 +1,10 @@
 /** Tests that changes by others are not attributed to an agent whose command is running. */
-import { existsSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { hashOfPlain } from "../../src/system/disk-text.ts";
 import { ChangesHost } from "../support/changes.ts";
-import { makeDirectory } from "../support/sandbox.ts";
 import { SETUP, sh } from "../support/shell.ts";
-import { setEnv } from "../support/temporary.ts";
-import { waitFor } from "../support/wait.ts";
 
 const SLEEP = { kind: "shell", name: "run_shell_command", command: "sleep 5" } as const;
 
@@ -184,24 +180,18 @@ t.test("a command's change stays listed if a second agent does not edit the file
   }
 });
 
-t.test("open and listed files are read first, so that a slow Git does not matter for them", async (t) => {
+t.test("a command that begins before its snapshot is complete is not compared, which is said", async (t) => {
   const host = await start(t);
   await host.edit("other.txt", "1\n2\n3\n4\ntheirs\n");
-  host.open = [host.path("clean.txt")];
-  const programs = makeDirectory(t);
-  const git = `#!/bin/sh\ntouch ${programs}/started\nwhile [ ! -e ${programs}/end ]; do sleep 0.01; done\nexit 1\n`;
-  writeFileSync(join(programs, "git"), git, { mode: 0o755 });
-  setEnv(t, { PATH: `${programs}:${process.env["PATH"]}` });
-  const begin = new AbortController();
-  const starting = host.tell({ kind: "tool_starting", tool: SLEEP }, undefined, begin.signal);
-  await waitFor(() => existsSync(join(programs, "started")), "Git to be asked");
-  begin.abort();
-  host.write("clean.txt", "theirs\n");
-  host.write("other.txt", "theirs\n");
-  writeFileSync(join(programs, "end"), "");
-  await starting;
+  await host.tell({ kind: "tool_starting", tool: SLEEP }, undefined, AbortSignal.abort());
+  for (const name of ["dirty.txt", "new.txt", "other.txt"]) host.write(name, "theirs\n");
   await host.tell({ kind: "tool_ended", tool: SLEEP, failed: false });
-  for (const name of ["clean.txt", "other.txt"]) await host.undoesTo(t, name, "1\n2\n3\n4\n", name);
+  t.strictSame([...host.shown.keys()], [host.path("other.txt")], "a listed file is still compared");
+  await host.undoesTo(t, "other.txt", "1\n2\n3\n4\n");
+  await host.tell({ kind: "turn_ended" });
+  t.strictSame(host.messages(), [
+    "Some changes by gemini may be missing from :GeminiChanges: a command began before its files were compared.",
+  ]);
 });
 
 t.test("a file that was not read before the agent continued is unknown, and is never undone", async (t) => {
@@ -211,11 +201,59 @@ t.test("a file that was not read before the agent continued is unknown, and is n
   await host.ended("clean.txt");
   t.match(host.change("clean.txt"), { status: "modified", hunks: [], fixed: /before the file was read/ });
   await host.undoesTo(t, "clean.txt", "theirs\n");
+});
 
-  await host.tell({ kind: "tool_starting", tool: SLEEP }, undefined, AbortSignal.abort());
-  host.write("dirty.txt", "theirs\n");
-  host.write("new.txt", "theirs\n");
+/** Lets a second agent or the user write a file that the command of the first agent changes, too. */
+async function together(t: Test, others: (host: ChangesHost) => Promise<void>): Promise<ChangesHost> {
+  const host = await start(t);
+  await host.edit("alone.txt", "theirs\n");
+  await host.tell({ kind: "tool_starting", tool: SLEEP });
+  host.write("clean.txt", "command\n1\n2\n3\n4\n");
+  await others(host);
   await host.tell({ kind: "tool_ended", tool: SLEEP, failed: false });
-  t.match(host.change("dirty.txt"), { fixed: /before the file was read/ });
-  await host.undoesTo(t, "dirty.txt", "theirs\n");
+  return host;
+}
+
+t.test(
+  "a file that a command and others have written is undone only as a whole, which is said",
+  async (t) => {
+    const other = { cli: "qwen", session: "2" };
+    const writers: Record<string, (host: ChangesHost) => Promise<void>> = {
+      async "the user, who has read the command's text"(host) {
+        await host.reads("clean.txt");
+        await host.save("clean.txt", "command\n1\n2\n3\n4\nmine\n");
+      },
+      async "a second agent"(host) {
+        await host.starts("clean.txt", { ...other, cwd: host.directory });
+        host.write("clean.txt", "command\n1\n2\n3\n4\nother\n");
+        await host.ended("clean.txt", { ...other, cwd: host.directory });
+      },
+    };
+    for (const [who, write] of Object.entries(writers)) {
+      const host = await together(t, write);
+      t.match(host.change("clean.txt"), { added: 2, together: /others have written the file/ }, who);
+      const all = ["clean.txt", "alone.txt"].map((name) => ({ path: host.path(name) }));
+      await host.changes.handlers.changes_undo({ files: all, unsaved: [] });
+      await host.settle();
+      t.match(
+        host.messages(),
+        [/clean\.txt was not undone: others have written the file.*undo the whole file/],
+        who,
+      );
+      t.notOk(existsSync(host.path("alone.txt")), who);
+      await host.undo("clean.txt", [host.change("clean.txt")?.hunks[0]?.id ?? 0]);
+      t.match(String(host.read("clean.txt")), /command/, who);
+      await host.undoesTo(t, "clean.txt", "1\n2\n3\n4\n", who);
+    }
+  },
+);
+
+t.test("what the user has saved before a command changed the file is what undo restores", async (t) => {
+  const host = await start(t);
+  await host.tell({ kind: "tool_starting", tool: SLEEP });
+  await host.save("clean.txt", "mine\n");
+  host.write("clean.txt", "mine\ncommand\n");
+  await host.tell({ kind: "tool_ended", tool: SLEEP, failed: false });
+  t.match(host.change("clean.txt"), { added: 1, together: undefined });
+  await host.undoesTo(t, "clean.txt", "mine\n");
 });

@@ -1,6 +1,7 @@
 /** Tests what a new host says about a command that was already running. */
 import t from "tap";
 import { ChangesHost } from "../support/changes.ts";
+import { run, sh } from "../support/shell.ts";
 
 const TOOL = { kind: "shell", name: "run_shell_command", command: "make" } as const;
 
@@ -17,6 +18,18 @@ t.test("after a restart during a command, one sentence says that changes may be 
   t.match(next.messages(), [
     /^Some changes by gemini may be missing from :GeminiChanges: the bridge was restarted/,
   ]);
+});
+
+t.test("a file that is not shared is not compared, and its text is not stored", async (t) => {
+  const host = new ChangesHost(t, undefined, ["*.key"]);
+  host.write("secret.key", "a secret\n");
+  await run(host, "echo another >> secret.key");
+  await host.tell({ kind: "turn_ended" });
+  t.equal(host.shown.size, 0);
+  t.strictSame(host.messages(), [
+    "Some changes by gemini may be missing from :GeminiChanges: files that are not shared with agents are not compared.",
+  ]);
+  t.equal(sh(host, "grep -rla secret state || :"), "");
 });
 
 t.test("a cancelled command, whose end is reported twice, does not make the list incomplete", async (t) => {

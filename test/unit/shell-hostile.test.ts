@@ -65,6 +65,7 @@ t.test(
     const parent = new ChangesHost(t);
     mkdirSync(parent.path("open"));
     parent.directories = [parent.path("open")];
+    parent.cwd = parent.path("open");
     parent.write("open/a.txt", "one\n");
     parent.write("beside.txt", "one\n");
     sh(parent, `${SETUP}; git config core.worktree ${parent.directory}`);
@@ -117,7 +118,7 @@ t.test("a missing object of a repository is not fetched", async (t) => {
   t.ok(isTrapped(), "git by itself would run the program");
 });
 
-t.test("undo does not use an object that the repository has replaced (git replace)", async (t) => {
+t.test("an object that the repository has replaced is not used (git replace)", async (t) => {
   const host = new ChangesHost(t);
   for (const name of ["same.txt", "other.txt", "plain.txt"]) host.write(name, `${name}\n`);
   await delay(50);
@@ -126,23 +127,17 @@ t.test("undo does not use an object that the repository has replaced (git replac
     `git replace $(git rev-parse HEAD:${name}) $(printf '${text}' | git hash-object -w --stdin);`;
   sh(host, replace("same.txt", "evil.txt\\n") + replace("other.txt", "of another size\\n"));
   await run(host, "for name in same other plain; do echo theirs >> $name.txt; done");
-  for (const name of ["same.txt", "other.txt"]) {
-    t.match(host.change(name), { status: "modified", fixed: /earlier bytes are unknown/ }, name);
-    await host.undoesTo(t, name, `${name}\ntheirs\n`);
-  }
-  await host.undoesTo(t, "plain.txt", "plain.txt\n");
+  for (const name of ["same.txt", "other.txt", "plain.txt"]) await host.undoesTo(t, name, `${name}\n`);
 });
 
 t.test("a Git index that is a pipe is not read", async (t) => {
   const host = new ChangesHost(t);
   host.write("a.txt", "one\n");
   sh(host, `${SETUP}; rm .git/index; mkfifo .git/index`);
-  host.open = [host.path("a.txt")];
   await run(host, "echo two >> a.txt");
-  t.match(host.change("a.txt"), { added: 1 }, "an open file is known without Git");
   await host.tell({ kind: "turn_ended" });
   t.match(host.messages(), [
-    /Some changes by gemini may be missing from :GeminiChanges: Git's index cannot be read/,
+    /Some changes by gemini may be missing from :GeminiChanges: Git could not compare a directory/,
   ]);
 });
 

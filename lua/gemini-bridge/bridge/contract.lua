@@ -119,6 +119,7 @@
 ---@field cli string Profile of the CLI of the newest turn with undecided hunks in the file.
 ---@field turn number Start of that turn (Unix milliseconds).
 ---@field prompt string Prompt of that turn, if known.
+---@field together? string Reason why the change is undone only as a whole, if any: others have written the file, too.
 ---@field fixed? string Reason why the change cannot be undone, if any.
 
 ---@class gemini_bridge.ChangeHunk
