@@ -5,22 +5,15 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { Boot } from "../src/contract/boot.ts";
-import {
-  calls,
-  FileEdits,
-  questions,
-  ShownChange,
-  ShownEntry,
-  ShownHunk,
-  Turn,
-} from "../src/contract/calls.ts";
+import { calls, FileEdits, questions, ShownChange, ShownHunk, Turn } from "../src/contract/calls.ts";
 import { Cli } from "../src/contract/clis.ts";
 import { CLI_NAME } from "../src/contract/companion.ts";
 import { Memory } from "../src/contract/memory.ts";
 import { events, results } from "../src/contract/neovim.ts";
 import { answers } from "../src/contract/questions.ts";
+import { Editors, requests, ShownEntry } from "../src/contract/requests.ts";
 import { Snapshot } from "../src/contract/snapshot.ts";
-import { ClientInfo, Editors, Shared, Status } from "../src/contract/status.ts";
+import { ClientInfo, Shared, Status } from "../src/contract/status.ts";
 
 const LUA = join(import.meta.dirname, "../lua/gemini-bridge");
 const FILE = join(LUA, "bridge/contract.lua");
@@ -45,7 +38,8 @@ const shared = {
   BootCli: Cli,
 };
 const renamed = { HostStatus: Status, Change: ShownChange, ChangeHunk: ShownHunk, HistoryEntry: ShownEntry };
-const groups = { calls, results, events, questions, answers };
+const replies = Object.fromEntries(Object.entries(requests).map(([name, { result }]) => [name, result]));
+const groups = { calls, results, events, questions, answers, replies };
 
 for (const [id, schema] of Object.entries({ ...shared, ...renamed })) names.add(schema, { id });
 for (const [group, schemas] of Object.entries(groups)) {

@@ -1,7 +1,7 @@
 /** Finds CLIs that will not connect automatically, and other editors on this machine. */
 import * as z from "zod";
-import type { Editors, Status } from "./contract/neovim.ts";
-import type { EventHandlers } from "./neovim/bridge.ts";
+import type { Editors } from "./contract/neovim.ts";
+import type { Handlers } from "./neovim/bridge.ts";
 import { announcedEditors, chooseEditor, contains } from "./profiles/announced-editors.ts";
 import type { Profile } from "./profiles/profiles.ts";
 import { readSettings, setting } from "./profiles/settings.ts";
@@ -13,7 +13,6 @@ import type { Variables } from "./system/system.ts";
 interface CliAndEditorSearchOptions {
   /** Called for a CLI in one of Neovim's terminals if this CLI will not connect automatically. */
   unconnected: (cli: Unconnected) => void;
-  report: (change: Partial<Status>) => void;
   profiles: readonly Profile[];
   /** Port of this bridge. */
   port: number;
@@ -32,11 +31,10 @@ const hint = ({ label, answer, socket }: Profile) =>
 
 export function createCliAndEditorSearch({
   unconnected,
-  report,
   profiles,
   port,
   connect,
-}: CliAndEditorSearchOptions): Pick<EventHandlers, "cli_started" | "editors_asked"> {
+}: CliAndEditorSearchOptions): Pick<Handlers, "cli_started" | "editors"> {
   /** Profiles for which the user has already seen a hint. Enabling one CLI enables all CLIs of its profile. */
   const done = new Set<string>();
   return {
@@ -51,9 +49,7 @@ export function createCliAndEditorSearch({
       done.add(cli);
       unconnected({ terminal, types: connect && isAsked, isAsked, hint: hint(profile) });
     },
-    editors_asked({ cwd }) {
-      report({ editors: editorsFor(cwd, port) });
-    },
+    editors: ({ cwd }) => editorsFor(cwd, port),
   };
 }
 

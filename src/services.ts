@@ -15,7 +15,7 @@ import type { Address, Route } from "./http/guard.ts";
 import type { SocketRoute } from "./http/listen-on-port.ts";
 import { createSessions, prepare } from "./http/sessions.ts";
 import { createEditorEndpoint } from "./model/endpoint.ts";
-import type { Bridge, EventHandlers } from "./neovim/bridge.ts";
+import type { Bridge, Handlers } from "./neovim/bridge.ts";
 import { ownFoldersOf } from "./profiles/discovery-paths.ts";
 import { type Profile, profileOfClient } from "./profiles/profiles.ts";
 import { createPrompts } from "./prompt/prompts.ts";
@@ -38,7 +38,7 @@ import { createTurns } from "./turns/turns.ts";
 export interface Services {
   readonly routes: readonly Route[];
   readonly sockets: SocketRoute;
-  readonly handlers: Partial<EventHandlers>;
+  readonly handlers: Partial<Handlers>;
   /** Restores the sessions of an earlier host. Must be called before clients are served. */
   restore(): Promise<void>;
   /** Resumes the reviews of an earlier host, loads the MCP SDK, and removes the files of dead editors. */
@@ -276,7 +276,6 @@ export function createServices(options: ServicesOptions): Services {
       ...editor.handlers,
       ...createCliAndEditorSearch({
         unconnected: prompts.connect,
-        report,
         profiles,
         port,
         connect: boot.connect,

@@ -8,8 +8,8 @@ local environment = require("gemini-bridge.host.environment")
 local lifecycle = require("gemini-bridge.host.lifecycle")
 local memory = require("gemini-bridge.bridge.memory")
 local notify = require("gemini-bridge.notify")
-local history_entries = require("gemini-bridge.changes.history.entries")
 local reload = require("gemini-bridge.disk.reload")
+local request = require("gemini-bridge.bridge.request")
 local reviews = require("gemini-bridge.review.requests")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local turns = require("gemini-bridge.turns.turns")
@@ -31,6 +31,7 @@ end
 local calls = {
   attach = lifecycle.attached,
   status = lifecycle.on_status,
+  answered = request.answered,
   set_environment = environment.set,
   message = function(params)
     notify(params.text, params.level)
@@ -55,10 +56,7 @@ local calls = {
     end
     changes.show(params)
   end,
-  change_before = lazy("gemini-bridge.changes.earlier_text", "answered"),
   turn_changes = changes.turn_ended,
-  history_show = history_entries.answered,
-  history_diff = lazy("gemini-bridge.changes.history.page", "show"),
   history_undone = lazy("gemini-bridge.changes.history.page", "undone"),
   files_open = changes.open_files,
   prompt_places = lazy("gemini-bridge.prompt.outbox", "places"),

@@ -11,7 +11,7 @@ import type { changeEvents } from "../contract/changes.ts";
 import type { Agent } from "../contract/hooks.ts";
 import type { Boot } from "../contract/neovim.ts";
 import type { Author, TurnStep } from "../contract/turns.ts";
-import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
+import type { Bridge, Handlers } from "../neovim/bridge.ts";
 import type { Store } from "../store/store.ts";
 import {
   type FileState,
@@ -63,7 +63,7 @@ export interface Changes {
    */
   undone(agent: Agent): string | undefined;
   readonly history: History;
-  readonly handlers: Pick<EventHandlers, keyof typeof changeEvents>;
+  readonly handlers: Pick<Handlers, keyof typeof changeEvents | "earlier_text" | "history" | "history_texts">;
   /** Gives everything to the store, because the process is about to end. */
   storeNow(): void;
   /** Stops watching the disk, and gives everything to the store. Idempotent. */
@@ -156,14 +156,21 @@ export function createChanges(options: ChangesOptions): Changes {
   /**
    * Runs functions one after the other. They must not overlap, because each function compares the disk with the state
    * that the previous function has left.
+   * @returns the result of the function
+   * @throws the error of the function
    */
+  function inOrder<T>(run: () => T | Promise<T>): Promise<T> {
+    const done = last.then(run);
+    last = done.then(yieldIfDue, yieldIfDue);
+    return done;
+  }
+
+  /** Runs functions like `inOrder`. Shows the message of a thrown {@link Refusal} to the user, and logs other errors. */
   function enqueue(run: () => void | Promise<void>): Promise<void> {
-    const done = last.then(run).catch((error: unknown) => {
+    return inOrder(run).catch((error: unknown) => {
       if (error instanceof Refusal) bridge.tell("message", { level: "warn", text: error.message });
       else log.error("changes:", error);
     });
-    last = done.then(yieldIfDue);
-    return done;
   }
 
   /** Ends the turns of agents whose process has ended. Then runs a function. */
@@ -270,14 +277,6 @@ export function createChanges(options: ChangesOptions): Changes {
     await takeOver();
   });
 
-  /** Runs a function with the change record of a file. Does nothing if there is no record. */
-  function withChange(path: string, run: (change: FileChange) => void): Promise<void> {
-    return enqueue(() => {
-      const change = files.get(path);
-      if (change) run(change);
-    });
-  }
-
   /**
    * Reads a file that the user has written. Records the new state at once, so that the write is not attributed to an
    * agent's running command.
@@ -302,6 +301,10 @@ export function createChanges(options: ChangesOptions): Changes {
         bridge,
         history,
         enqueue: enqueueAfterDead,
+        inOrder(run) {
+          agents.endDead();
+          return inOrder(run);
+        },
         userFiles,
         async prepare(path) {
           await decisions.prepare(path);
@@ -324,14 +327,12 @@ export function createChanges(options: ChangesOptions): Changes {
       },
       ...decisions.handlers,
       changes_refresh: () => enqueueAfterDead(refresh),
-      change_before_asked: ({ path }) =>
-        withChange(path, (change) =>
-          bridge.tell("change_before", {
-            path,
-            lines: bufferLines(textBefore(change)),
-            problem: obstacle(change),
-          }),
-        ),
+      earlier_text: ({ path }) =>
+        inOrder(() => {
+          const change = files.get(path);
+          if (!change) throw new Refusal("it has no undecided changes");
+          return { lines: bufferLines(textBefore(change)), problem: obstacle(change) };
+        }),
     },
     storeNow: history.storeNow,
     async close() {

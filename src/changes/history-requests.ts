@@ -1,8 +1,8 @@
 /** Handles requests of `:GeminiHistory`: sends history entries to Neovim, and undoes their changes. */
 import { basename } from "node:path";
 import { Refusal } from "../base/refusal.ts";
-import type { ShownEntry } from "../contract/changes.ts";
-import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
+import type { ShownEntry } from "../contract/requests.ts";
+import type { Bridge, Handlers } from "../neovim/bridge.ts";
 import { ABSENT, type FileState, readState, realPath } from "../system/file-state.ts";
 import { isBelow } from "../system/path-relations.ts";
 import type { UserFiles } from "../system/user-files.ts";
@@ -11,7 +11,7 @@ import type { Entry, History, KnownEntry } from "./history.ts";
 import { tellResult } from "./keep-and-undo.ts";
 import { bufferLines } from "./line-diff.ts";
 
-type Handlers = Pick<EventHandlers, "history_asked" | "history_opened" | "history_undo">;
+type HistoryHandlers = Pick<Handlers, "history" | "history_texts" | "history_undo">;
 
 const UNKNOWN = "the history no longer has the text of this entry, or the file is not shared";
 
@@ -20,6 +20,8 @@ interface HistoryRequestsOptions {
   history: History;
   /** Runs functions one after the other. Shows the message of a thrown {@link Refusal} to the user. */
   enqueue(run: () => Promise<void>): Promise<void>;
+  /** Runs a function in the same order. @returns its result. @throws its error */
+  inOrder<T>(run: () => T | Promise<T>): Promise<T>;
   userFiles: UserFiles;
   /**
    * Updates the change record of a file from the disk, so that the undo does not hide a write that was not reported yet.
@@ -34,23 +36,23 @@ export function answerHistoryRequests({
   bridge,
   history,
   enqueue,
+  inOrder,
   userFiles,
   prepare,
   restored,
-}: HistoryRequestsOptions): Handlers {
+}: HistoryRequestsOptions): HistoryHandlers {
   return {
-    history_asked: ({ id, directories }) =>
-      enqueue(async () => {
+    history: ({ directories }) =>
+      inOrder(async () => {
         const open = await Promise.all(directories.map(realPath));
         const isOpen = ({ path }: Entry) => open.some((directory) => isBelow(path, directory));
-        bridge.tell("history_show", { id, entries: history.list().filter(isOpen).map(shown) });
+        return history.list().filter(isOpen).map(shown);
       }),
-    history_opened: ({ id }) =>
-      enqueue(async () => {
+    history_texts: ({ id }) =>
+      inOrder(() => {
         const texts = history.read([id]).get(id)?.texts;
-        const problem = texts ? undefined : UNKNOWN;
-        const [before, after] = [bufferLines(texts?.before ?? ""), bufferLines(texts?.after ?? "")];
-        bridge.tell("history_diff", { id, before, after, problem });
+        if (!texts) throw new Refusal(UNKNOWN);
+        return { before: bufferLines(texts.before ?? ""), after: bufferLines(texts.after ?? "") };
       }),
     history_undo: ({ ids }) =>
       enqueue(async () => {

@@ -42,18 +42,6 @@ export const ShownChange = z.object({
 });
 export type ShownChange = z.infer<typeof ShownChange>;
 
-/** An entry of the history: a proposal, or a change without a review. */
-export const ShownEntry = z.object({
-  id: z.string(),
-  at: z.number().describe("Unix seconds."),
-  cli: z.string().describe("Name of the profile."),
-  turn: z.number().describe("Start of the turn (Unix milliseconds); 0 without a hook."),
-  prompt: z.string(),
-  path: z.string(),
-  kind: z.enum(["proposed", "accepted", "edited", "rejected", "written"]),
-});
-export type ShownEntry = z.infer<typeof ShownEntry>;
-
 /** A step in the turn of an agent. A turn begins with the user's prompt and ends with the agent's answer. */
 export const Turn = z.object({
   kind: z.enum(["started", "waiting", "resumed", "ended"]),
@@ -110,6 +98,8 @@ export const calls = {
   /** Registers the host with its process id. `channel` is set only by the shared host. */
   attach: z.object({ channel: z.int().optional(), pid: z.int() }),
   status: Status,
+  /** Answers the event `request` with the same id: with a result, or with the reason why the request has failed. */
+  answered: z.object({ id: Id, result: z.unknown().optional(), error: z.string().optional() }),
   /**
    * Sets and unsets environment variables while the bridge runs. Lua restores them when the bridge stops. `clis`:
    * variables only for CLIs in Neovim's terminals. `arguments` and `variables`: only for CLIs that `:Gemini` starts, by
@@ -202,11 +192,6 @@ export const calls = {
     decision: z.enum(["kept", "undone"]).optional(),
   }),
   /**
-   * Answers `change_before_asked`: the complete text of a file before its undecided changes, as lines without line
-   * breaks. `problem`: the reason why the text is not known.
-   */
-  change_before: z.object({ path: z.string(), lines: z.array(z.string()), problem: z.string().optional() }),
-  /**
    * Reports that a turn with unreviewed changes has ended. `incomplete`: a sentence that says why changes may be
    * missing.
    */
@@ -217,18 +202,6 @@ export const calls = {
     added: z.int(),
     removed: z.int(),
     incomplete: z.string().optional(),
-  }),
-  /** Shows the history, newest first. */
-  history_show: z.object({ id: z.int(), entries: z.array(ShownEntry) }),
-  /**
-   * Answers `history_opened`: the texts before and after an entry of the history, as lines. `problem`: the reason why
-   * the texts are not known.
-   */
-  history_diff: z.object({
-    id: z.string(),
-    before: z.array(z.string()),
-    after: z.array(z.string()),
-    problem: z.string().optional(),
   }),
   /** Reports that the changes of these entries of the history have been undone. */
   history_undone: z.object({ ids: z.array(z.string()) }),

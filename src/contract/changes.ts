@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { list } from "./list.ts";
 
-export type { ShownChange, ShownEntry, ShownHunk } from "./calls.ts";
+export type { ShownChange, ShownHunk } from "./calls.ts";
 
 /** Lines of the file on disk, 1-based and inclusive. */
 const Range = z.object({ from: z.number().int().positive(), to: z.number().int().positive() });
@@ -44,15 +44,6 @@ export const changeEvents = {
    * meantime.
    */
   changes_refresh: z.unknown(),
-  /**
-   * The user wants to see the earlier text of a file, or the old lines of its hunks. The host answers with the call
-   * `change_before`.
-   */
-  change_before_asked: z.object({ path: z.string() }),
-  /** The user wants the history of these directories. The host answers with the call `history_show` and the same id. */
-  history_asked: z.object({ id: z.number().int(), directories: z.array(z.string()) }),
-  /** The user opened an entry of the history. The host answers with the call `history_diff`. */
-  history_opened: z.object({ id: z.string() }),
   /**
    * Undoes the changes of these entries of the history, newest first. Their files have no unsaved changes in this
    * Neovim.

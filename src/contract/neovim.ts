@@ -3,7 +3,7 @@
  *
  * Node -> Lua: the calls in calls.ts. Each call is one `nvim_exec_lua`, which `lua/gemini-bridge/calls.lua`
  * dispatches. Lua -> Node: `events`. Each event is one RPC notification from `lua/gemini-bridge/bridge/channel.lua`.
- * Lua never waits for Node.
+ * The event `request` carries the requests in requests.ts, which Node answers later. Lua never waits for Node.
  */
 import * as z from "zod";
 import { Boot, Gate, Workspace } from "./boot.ts";
@@ -17,8 +17,9 @@ import { Snapshot } from "./snapshot.ts";
 export { Boot } from "./boot.ts";
 export type { Calls } from "./calls.ts";
 export { Memory } from "./memory.ts";
+export * from "./requests.ts";
 export { Snapshot } from "./snapshot.ts";
-export type { ClientInfo, Editors, Shared, Status } from "./status.ts";
+export type { ClientInfo, Shared, Status } from "./status.ts";
 
 /** The events from Lua to Node. */
 export const events = {
@@ -95,8 +96,8 @@ export const events = {
     cwd: z.string(),
     env: z.record(z.string(), z.string()),
   }),
-  /** The status view asks which editors a CLI finds in this directory. */
-  editors_asked: z.object({ cwd: z.string() }),
+  /** A request, see requests.ts. The host answers it with the call `answered`. */
+  request: z.object({ id: z.number().int().positive(), name: z.string(), params: z.unknown() }),
   ...changeEvents,
   /**
    * The user has a prompt for the CLI in this terminal of `:Gemini`. Without a terminal, for any CLI outside of these

@@ -46,14 +46,6 @@ export const Shared = z.object({
 });
 export type Shared = z.infer<typeof Shared>;
 
-/** The editors that a CLI finds if the user starts the CLI outside Neovim, in Neovim's current directory. */
-export const Editors = z.object({
-  count: z.int(),
-  pid: z.int().describe("Process of the editor that the CLI chooses."),
-  isOwn: z.boolean().describe("Whether the CLI chooses this Neovim."),
-});
-export type Editors = z.infer<typeof Editors>;
-
 /**
  * The status of the bridge. The host sends it on each change, so that the Lua function `status()` need not ask the
  * host.
@@ -90,7 +82,6 @@ export const Status = z.object({
     })
     .optional()
     .describe("The last message to an agent about the user's decisions."),
-  editors: Editors.optional().describe("Set after the user has opened the status view."),
   error: z.string().optional().describe("The reason for a failed start."),
 });
 export type Status = z.infer<typeof Status>;

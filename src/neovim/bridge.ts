@@ -2,7 +2,7 @@
 import type { Neovim } from "neovim";
 import * as z from "zod";
 import type { Log } from "../base/log.ts";
-import { Refusal } from "../base/refusal.ts";
+import { Refusal, sentence } from "../base/refusal.ts";
 import type {
   AwaitedCall,
   Boot,
@@ -11,6 +11,9 @@ import type {
   Calls,
   EventName,
   EventPayload,
+  RequestName,
+  RequestParams,
+  RequestResult,
 } from "../contract/neovim.ts";
 
 /**
@@ -32,6 +35,14 @@ type LuaArguments = NonNullable<Parameters<Editor["executeLua"]>[1]>;
 
 export type EventHandlers = { [N in EventName]: (payload: EventPayload<N>) => void | Promise<void> };
 
+/** The results are the answers. The message of a thrown {@link Refusal} is the answer, too; other errors are logged. */
+type RequestHandlers = {
+  [N in RequestName]: (params: RequestParams<N>) => RequestResult<N> | Promise<RequestResult<N>>;
+};
+
+/** The handlers of events and requests, whose names differ. */
+export type Handlers = Omit<EventHandlers, "request"> & RequestHandlers;
+
 type Contract = typeof import("../contract/neovim.ts");
 
 const Answer = z.object({ result: z.unknown().optional(), error: z.string().optional() });
@@ -50,10 +61,10 @@ export interface Bridge {
    */
   dispatch(name: unknown, payload: unknown): void;
   /**
-   * Adds handlers, and runs them for the `earlier` events, then for the waiting events. Logs and drops an event that
-   * does not match the contract.
+   * Adds handlers, and runs them for the `earlier` events, then for the waiting events and requests. Logs and drops an
+   * event that does not match the contract.
    */
-  handle(handlers: Partial<EventHandlers>, earlier?: Boot["decisions"]): void;
+  handle(handlers: Partial<Handlers>, earlier?: Boot["decisions"]): void;
 }
 
 /**
@@ -61,23 +72,46 @@ export interface Bridge {
  * @param start number of this start, sent with each call. Set only in the shared host, which serves several starts
  */
 export function createBridge(nvim: Editor, log: Log, start?: number): Bridge {
-  const handlers: Partial<EventHandlers> = {};
+  const handlers: Partial<EventHandlers & RequestHandlers> = { request: answer };
   let waiting: [name: unknown, payload: unknown][] = [];
   let events: Contract["events"] | undefined;
+  let requests: Contract["requests"] | undefined;
   // Loads the schemas after the first call was sent, while Neovim answers the call.
   const contract = new Promise(setImmediate).then(() => import("../contract/neovim.ts"));
   void contract.then((loaded) => {
-    events = loaded.events;
+    ({ events, requests } = loaded);
     bridge.handle({});
   });
 
   async function run<N extends EventName>(name: N, payload: unknown): Promise<void> {
     // Catches all errors, because no caller awaits an event. An error would be lost, or would end the process.
     try {
-      await handlers[name]?.(events?.[name].parse(payload) as EventPayload<N>);
+      const handler = handlers[name] as EventHandlers[N] | undefined;
+      await handler?.(events?.[name].parse(payload) as EventPayload<N>);
     } catch (error) {
       log.error(`event ${name} failed:`, error);
     }
+  }
+
+  const isRequest = (name: string): name is RequestName =>
+    requests !== undefined && Object.hasOwn(requests, name);
+
+  /** Runs the handler of a request, and sends the answer. Without a handler, the request waits like an event. */
+  async function answer(request: EventPayload<"request">): Promise<void> {
+    const { id, name, params } = request;
+    if (isRequest(name) && !Object.hasOwn(handlers, name)) return void waiting.push(["request", request]);
+    try {
+      bridge.tell("answered", { id, result: await resultOf(name, params) });
+    } catch (error) {
+      if (!(error instanceof Refusal)) log.error(`request ${name} failed:`, error);
+      bridge.tell("answered", { id, error: sentence(error) });
+    }
+  }
+
+  async function resultOf(name: string, params: unknown): Promise<unknown> {
+    if (!requests || !isRequest(name)) throw new Error("unknown request");
+    const handler = handlers[name] as (params: unknown) => unknown;
+    return handler(requests[name].params.parse(params));
   }
 
   const inLua = (name: CallName, params: object) =>

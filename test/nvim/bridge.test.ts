@@ -244,3 +244,44 @@ t.test("lazy.nvim can reload the plugin while the bridge runs", async (t) => {
   await nvim.command("GeminiAccept");
   t.match(await next.waitForNotification("ide/diffAccepted"), { content: "three\n" });
 });
+
+t.test("each request of Lua is answered once, also if the host hangs or dies", async (t) => {
+  const nvim = await startNvim(t);
+  const bridge = new RunningBridge(t, nvim);
+  await nvim.lua(`
+    _G.answers = {}
+    function _G.ask(name, timeout)
+      local params = { directories = { vim.fn.getcwd() } }
+      require('gemini-bridge.bridge.request').send(name, params, function(result, problem)
+        table.insert(_G.answers, problem or result)
+      end, timeout)
+    end`);
+  const ask = (...args: unknown[]) => nvim.lua("_G.ask(...)", ...args);
+  const answers = () => nvim.lua("local now = _G.answers _G.answers = {} return now");
+  const answered = (count: number) => nvim.waitFor(`#_G.answers == ${count}`, "the answers");
+
+  await ask("history");
+  t.same(await answers(), ["the bridge is not running: run :GeminiStart"], "at once");
+  await nvim.startBridge();
+  await ask("history");
+  await answered(1);
+  t.same(await answers(), [[]]);
+
+  const host = await bridge.host();
+  process.kill(host, "SIGSTOP");
+  await ask("history", 50);
+  await answered(1);
+  t.same(await answers(), ["the bridge did not answer in time; see :GeminiLog"]);
+  process.kill(host, "SIGCONT");
+  await ask("history"); // answered after the request that was too late
+  await answered(1);
+  t.same(await answers(), [[]], "a late answer is dropped");
+
+  process.kill(host, "SIGSTOP");
+  await ask("history");
+  await ask("history");
+  process.kill(host, "SIGKILL");
+  await answered(2);
+  t.same(await answers(), Array(2).fill("the bridge has stopped before it answered"));
+  await bridge.nextHost(host);
+});

@@ -105,12 +105,14 @@ t.test("/ide enable is typed only once, even if a CLI is reported twice", async 
   t.equal(sent(), "/ide enable\n");
 });
 
-/** Waits until the host has handled all earlier events. Sends an event that the host answers. */
+/** Waits until the host has handled all earlier events. */
 async function hostHasCaughtUp(nvim: Nvim): Promise<void> {
-  await nvim.lua(
-    "require('gemini-bridge.bridge.channel').notify('editors_asked', { cwd = vim.fn.getcwd() })",
-  );
-  await nvim.waitFor("require('gemini-bridge.bridge.status').get().editors", "the host's answer");
+  await nvim.lua(`
+    _G.answered = nil
+    require('gemini-bridge.bridge.request').send('editors', { cwd = vim.fn.getcwd() }, function(_, problem)
+      _G.answered = problem or true
+    end)`);
+  await nvim.waitFor("_G.answered == true", "the host's answer");
 }
 
 t.test("the first terminal shows the hint about /ide enable only once", async (t) => {

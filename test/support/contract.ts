@@ -2,10 +2,13 @@
 import type { NeovimClient } from "neovim";
 import type { z } from "zod";
 import { calls, questions } from "../../src/contract/calls.ts";
-import { events, results } from "../../src/contract/neovim.ts";
+import { events, requests, results } from "../../src/contract/neovim.ts";
 import { answers } from "../../src/contract/questions.ts";
 
 const METHOD = "contract_check";
+
+/** The content of a question, a request or an answer. */
+type Content = Partial<Record<"id" | "name" | "question" | "params" | "result" | "error", unknown>>;
 
 /** Lua for the start of init.lua: records all messages. {@link checkContract} reads the records. */
 export const REPORT_MESSAGES = `
@@ -57,14 +60,16 @@ end
 /** Returns all messages that do not match the contract. */
 export async function checkContract(client: NeovimClient): Promise<string[]> {
   const problems: string[] = [];
-  /** Names of the questions that the model has asked, by id. */
-  const asked = new Map<unknown, string>();
+  /** Names of the questions of the model and of the requests of Lua, by kind and id. */
+  const asked = new Map<string, string>();
   const schemas: Record<string, Readonly<Record<string, z.ZodType>>> = {
     event: events,
     call: calls,
     result: results,
     question: questions,
     answer: answers,
+    request: Object.fromEntries(Object.entries(requests).map(([name, { params }]) => [name, params])),
+    reply: Object.fromEntries(Object.entries(requests).map(([name, { result }]) => [name, result])),
   };
 
   function check(kind: string, name: string, message: unknown): unknown {
@@ -80,17 +85,27 @@ export async function checkContract(client: NeovimClient): Promise<string[]> {
     return message;
   }
 
+  function checkAsked(kind: string, id: unknown, name: unknown, params: unknown): void {
+    asked.set(`${kind} ${id}`, String(name));
+    check(kind, String(name), params);
+  }
+
+  function checkAnswer(kind: string, askedAs: string, { id, result, error }: Content): void {
+    if (error === undefined) check(kind, asked.get(`${askedAs} ${id}`) ?? "", result);
+  }
+
+  const contents: Record<string, (content: Content) => void> = {
+    "call ask": ({ id, question, params }) => checkAsked("question", id, question, params),
+    "event answered": (answer) => checkAnswer("answer", "question", answer),
+    "event request": ({ id, name, params }) => checkAsked("request", id, name, params),
+    "call answered": (answer) => checkAnswer("reply", "request", answer),
+  };
+
   client.on("notification", (method: string, [kind, name, payload]: [string, string, unknown]) => {
     if (method !== METHOD) return;
     const message = withoutNulls(payload);
     check(kind, name, message);
-    const { id, question, params, result, error } = (message ?? {}) as Record<string, unknown>;
-    if (kind === "call" && name === "ask") {
-      asked.set(id, String(question));
-      check("question", String(question), params);
-    } else if (kind === "event" && name === "answered" && error === undefined) {
-      check("answer", asked.get(id) ?? "", result);
-    }
+    contents[`${kind} ${name}`]?.((message ?? {}) as Content);
   });
   const channel = await client.channelId;
   await client.request("nvim_exec_lua", [`package.loaded['${METHOD}'](...)`, [channel]]);

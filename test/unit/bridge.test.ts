@@ -1,5 +1,6 @@
 import t from "tap";
 import { createLog } from "../../src/base/log.ts";
+import { Refusal } from "../../src/base/refusal.ts";
 import type { EventPayload } from "../../src/contract/neovim.ts";
 import { createBridge } from "../../src/neovim/bridge.ts";
 import { waitFor } from "../support/wait.ts";
@@ -52,4 +53,42 @@ t.test("an invalid event or a failing handler does not affect other events", asy
     bridge.dispatch(name, payload);
   await waitFor(() => seen.includes(2), "the last");
   t.same(seen, [1, 2]);
+});
+
+t.test("a request is answered once, with a result or with the reason for none", async (t) => {
+  const logged: string[] = [];
+  const answers: unknown[] = [];
+  const log = { ...createLog(), error: (...text: unknown[]) => void logged.push(text.map(String).join(" ")) };
+  const nobody = () => {
+    throw new Error("Neovim was called");
+  };
+  const notify = (_: string, [, [name, answer]]: [string, unknown[]]) => void answers.push([name, answer]);
+  const bridge = createBridge({ on: nobody, request: nobody, executeLua: nobody, notify } as never, log);
+  const request = (id: number, name: string, params: unknown) =>
+    bridge.dispatch("request", { id, name, params });
+  request(1, "history_texts", { id: "a" });
+  request(2, "stop", { keepsReviews: false });
+  await waitFor(() => answers.length > 0, "the contract");
+  const failed = "the bridge failed; see :GeminiLog";
+  t.same(answers.splice(0), [["answered", { id: 2, error: failed }]], "an event is no request");
+  bridge.handle({
+    stop: () => void t.fail("a request has run an event"),
+    async history_texts({ id }) {
+      if (id === "gone") throw new Refusal("the text is gone");
+      if (id === "flaw") throw new Error("a flaw");
+      return { before: [id], after: [] };
+    },
+  });
+  await waitFor(() => answers.length === 1, "the answer to the request that came before its handler");
+  request(3, "history_texts", { id: "gone" });
+  request(4, "history_texts", { id: "flaw" });
+  request(5, "history_texts", { id: 5 });
+  await waitFor(() => answers.length === 4, "the answers");
+  t.same(answers, [
+    ["answered", { id: 1, result: { before: ["a"], after: [] } }],
+    ["answered", { id: 5, error: failed }],
+    ["answered", { id: 3, error: "the text is gone" }],
+    ["answered", { id: 4, error: failed }],
+  ]);
+  t.equal(logged.length, 3, "a refusal is no error");
 });

@@ -106,7 +106,6 @@
 ---@field calls? integer Number of tool calls by models.
 ---@field toolClients? { name: string, version: string }[] The clients whose models can call tools.
 ---@field told? { cli: string, text: string, at: number } The last message to an agent about the user's decisions.
----@field editors? gemini_bridge.Editors Set after the user has opened the status view.
 ---@field error? string The reason for a failed start.
 
 ---@class gemini_bridge.Change
@@ -143,6 +142,11 @@
 ---@class gemini_bridge.calls.attach
 ---@field channel? integer
 ---@field pid integer
+
+---@class gemini_bridge.calls.answered
+---@field id integer
+---@field result? any
+---@field error? string
 
 ---@class gemini_bridge.calls.set_environment
 ---@field set table<string, string>
@@ -190,11 +194,6 @@
 ---@field edited boolean
 ---@field decision? "kept"|"undone"
 
----@class gemini_bridge.calls.change_before
----@field path string
----@field lines string[]
----@field problem? string
-
 ---@class gemini_bridge.calls.turn_changes
 ---@field cli string
 ---@field terminal? string
@@ -202,16 +201,6 @@
 ---@field added integer
 ---@field removed integer
 ---@field incomplete? string
-
----@class gemini_bridge.calls.history_show
----@field id integer
----@field entries gemini_bridge.HistoryEntry[]
-
----@class gemini_bridge.calls.history_diff
----@field id string
----@field before string[]
----@field after string[]
----@field problem? string
 
 ---@class gemini_bridge.calls.history_undone
 ---@field ids string[]
@@ -322,6 +311,10 @@
 ---@field title string
 ---@field items { path: string, line: integer, text: string }[]
 
+---@class gemini_bridge.replies.history_texts
+---@field before string[] Lines without line breaks.
+---@field after string[] Lines without line breaks.
+
 return {
   --- The client name that Gemini CLI and derived CLIs report.
   CLI_NAME = "streamable-http-client",
@@ -329,6 +322,7 @@ return {
   CALLS = {
     attach = { pid = "number" },
     status = { state = "string", workspace = "table", clients = "table" },
+    answered = { id = "number" },
     set_environment = { set = "table", unset = "table", clis = "table", arguments = "table", variables = "table" },
     message = { level = "string", text = "string" },
     turn = { kind = "string", cli = "string", session = "string", cwd = "string" },
@@ -346,10 +340,7 @@ return {
     file_changed = { path = "string" },
     changes_follow = { active = "boolean" },
     change_show = { path = "string", written = "boolean", edited = "boolean" },
-    change_before = { path = "string", lines = "table" },
     turn_changes = { cli = "string", files = "number", added = "number", removed = "number" },
-    history_show = { id = "number", entries = "table" },
-    history_diff = { id = "string", before = "table", after = "table" },
     history_undone = { ids = "table" },
     files_open = {},
     prompt_places = {},

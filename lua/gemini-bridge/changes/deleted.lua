@@ -1,8 +1,8 @@
 --- Shows the last text of a deleted file in a read-only buffer. The buffer has another name than the file, because
 --- `:edit` would show an empty buffer for a missing file.
-local earlier_text = require("gemini-bridge.changes.earlier_text")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
+local request = require("gemini-bridge.bridge.request")
 local swapfile = require("gemini-bridge.disk.swapfile")
 local window = require("gemini-bridge.editor.window")
 
@@ -49,8 +49,10 @@ local function create(change)
       options.buftype, options.swapfile, options.modeline = "nofile", false, false
       options.modifiable, options.readonly = false, true
       options.syntax = vim.filetype.match({ filename = change.path }) or ""
-      earlier_text.ask(change.path, function(lines)
-        show(buf, lines)
+      request.send("earlier_text", { path = change.path }, function(found)
+        if found then
+          show(buf, found.lines)
+        end
       end)
       if vim.w.gemini_page then
         return -- the page already says that the file is deleted

@@ -1,9 +1,9 @@
 --- Marks the hunks of changed files with signs. An extmark covers the lines of each hunk, so that the sign moves with
 --- the lines while the user types.
-local earlier_text = require("gemini-bridge.changes.earlier_text")
 local hunks = require("gemini-bridge.difference.hunks")
 local old_lines = require("gemini-bridge.difference.old_lines")
 local path = require("gemini-bridge.disk.path")
+local request = require("gemini-bridge.bridge.request")
 local text = require("gemini-bridge.review.text")
 
 local M = {}
@@ -130,9 +130,9 @@ end
 ---@param name string Path of the file.
 ---@param is_wanted? fun(): boolean Returns false if the user no longer wants to see them.
 function M.show_old(buf, name, is_wanted)
-  earlier_text.ask(name, function(lines)
-    if vim.api.nvim_buf_is_loaded(buf) and (not is_wanted or is_wanted()) then
-      old_lines.show(buf, M.list(buf), lines)
+  request.send("earlier_text", { path = name }, function(found)
+    if found and vim.api.nvim_buf_is_loaded(buf) and (not is_wanted or is_wanted()) then
+      old_lines.show(buf, M.list(buf), found.lines)
     end
   end)
 end

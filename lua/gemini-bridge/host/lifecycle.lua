@@ -156,6 +156,7 @@ local function on_end(ended, reason, start_problem)
   end
   host = nil
   channel.set(nil)
+  require("gemini-bridge.bridge.request").host_ended()
   require("gemini-bridge.bridge.memory").host_ended()
   if ended.unwatch then
     ended.unwatch()

@@ -33,12 +33,14 @@ local function age(since)
   return ("%d h %d min"):format(seconds / 3600, seconds % 3600 / 60)
 end
 
+--- The last answer of the host. nil if a CLI finds no editor.
+local editors ---@type gemini_bridge.Editors?
+
 --- If several editors have this directory open, returns a line that says to which editor a CLI in another terminal
 --- connects.
----@param editors? gemini_bridge.Editors
 ---@return string[]
-local function rivals(editors)
-  if not editors or editors.count < 2 then
+local function rivals()
+  if status.get().state ~= "running" or not editors or editors.count < 2 then
     return {}
   end
   return {
@@ -197,7 +199,7 @@ function M.lines()
     { "Gate", require("gemini-bridge.turns.gate").lines() },
     { "Terminals", terminals() },
     { "Prompts", prompts() },
-    { "Editors", rivals(now.editors) },
+    { "Editors", rivals() },
     { "Log", { short(require("gemini-bridge.host.boot").log_file()) } },
   }
   local lines = {}
@@ -223,7 +225,9 @@ local function follow(buf)
   local group = vim.api.nvim_create_augroup("gemini-bridge.status_view", {})
   local timer = assert(vim.uv.new_timer())
   local function ask()
-    require("gemini-bridge.bridge.channel").notify("editors_asked", { cwd = vim.fn.getcwd() })
+    require("gemini-bridge.bridge.request").send("editors", { cwd = vim.fn.getcwd() }, function(found)
+      editors = found
+    end)
   end
   local refresh = scheduler.coalesce(function()
     if vim.api.nvim_buf_is_valid(buf) then

@@ -1,5 +1,5 @@
 --- Requests the history from the Node host: all proposals and all changes that CLIs made without asking.
-local channel = require("gemini-bridge.bridge.channel")
+local request = require("gemini-bridge.bridge.request")
 
 local M = {}
 
@@ -11,46 +11,26 @@ local M = {}
 
 local ANSWER_TIMEOUT_MS = 1000
 
---- Callbacks of requests that the Node host has not answered yet, by request id.
-local asked = {} ---@type table<integer, fun(entries: gemini_bridge.HistoryEntry[])>
-local last_question = 0
-
 --- Requests the history. Entries arrive newest first.
----@param take fun(entries: gemini_bridge.HistoryEntry[]) Called with the answer.
----@return integer? question Id of the request. nil if the Node host does not run.
+---@param take fun(entries?: gemini_bridge.HistoryEntry[], problem?: string) See `bridge.request`.
 function M.ask(take)
-  local directories = require("gemini-bridge.context.workspace").get().directories
-  last_question = last_question + 1
-  if channel.notify("history_asked", { id = last_question, directories = directories }) then
-    asked[last_question] = take
-    return last_question
-  end
-end
-
---- Handles the history that the Node host has sent.
----@param params gemini_bridge.calls.history_show
-function M.answered(params)
-  local take = asked[params.id]
-  asked[params.id] = nil
-  if take then
-    take(params.entries)
-  end
+  request.send(
+    "history",
+    { directories = require("gemini-bridge.context.workspace").get().directories },
+    take
+  )
 end
 
 --- Returns the history, newest entry first. Waits for the answer of the Node host, but at most one second.
 ---@return gemini_bridge.HistoryEntry[]? entries nil if the Node host does not run or does not answer.
 function M.wait()
-  local found
-  local question = M.ask(function(entries)
-    found = entries
+  local found, is_answered
+  M.ask(function(entries)
+    found, is_answered = entries, true
   end)
-  if not question then
-    return nil
-  end
   vim.wait(ANSWER_TIMEOUT_MS, function()
-    return found ~= nil
+    return is_answered
   end, 5)
-  asked[question] = nil
   return found
 end
 

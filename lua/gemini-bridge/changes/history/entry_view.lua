@@ -12,14 +12,17 @@ local winbar_text = require("gemini-bridge.editor.winbar_text")
 
 local M = {}
 
----@param texts gemini_bridge.calls.history_diff
+---@class gemini_bridge.HistoryTexts: gemini_bridge.replies.history_texts
+---@field problem? string Reason why the texts are not known.
+
+---@param texts gemini_bridge.HistoryTexts
 ---@return boolean
 local function is_deletion(texts)
   return #texts.after == 0 and #texts.before > 0
 end
 
 ---@param entry gemini_bridge.HistoryEntry
----@param texts gemini_bridge.calls.history_diff
+---@param texts gemini_bridge.HistoryTexts
 ---@return integer buf
 local function create_buffer(entry, texts)
   local lines = is_deletion(texts) and texts.before or texts.after
@@ -33,7 +36,7 @@ end
 
 --- Marks the changed lines of a history entry. Shows old lines only if no second window shows the earlier text.
 ---@param win integer
----@param texts gemini_bridge.calls.history_diff
+---@param texts gemini_bridge.HistoryTexts
 function M.mark(win, texts)
   local buf = vim.api.nvim_win_get_buf(win)
   old_lines.hide(buf)
@@ -47,7 +50,7 @@ end
 --- Shows a history entry in a window.
 ---@param win integer
 ---@param entry gemini_bridge.HistoryEntry
----@param texts gemini_bridge.calls.history_diff
+---@param texts gemini_bridge.HistoryTexts
 ---@return integer buf
 function M.show(win, entry, texts)
   signs.place(vim.api.nvim_win_get_buf(win), nil)
@@ -64,7 +67,7 @@ end
 --- Shows a winbar with the file name, the kind of history entry and key hints.
 ---@param win integer
 ---@param entry gemini_bridge.HistoryEntry
----@param texts gemini_bridge.calls.history_diff
+---@param texts gemini_bridge.HistoryTexts
 function M.set_bar(win, entry, texts)
   local hints = { { "help", "keys" } }
   if groups.was_written(entry) then

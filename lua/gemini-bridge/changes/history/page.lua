@@ -1,6 +1,5 @@
 --- Implements the page of `:GeminiHistory`. A tree at the left lists the proposals and changes of CLIs by turn. A
 --- window at the right shows the entry under the cursor. The user can undo entries.
-local changes = require("gemini-bridge.changes.changes")
 local channel = require("gemini-bridge.bridge.channel")
 local compare = require("gemini-bridge.changes.page.compare")
 local entries = require("gemini-bridge.changes.history.entries")
@@ -13,6 +12,7 @@ local keymap = require("gemini-bridge.changes.page.keymap")
 local layout = require("gemini-bridge.changes.page.layout")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
+local request = require("gemini-bridge.bridge.request")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local signs = require("gemini-bridge.changes.signs")
 local tree = require("gemini-bridge.changes.page.tree")
@@ -28,8 +28,7 @@ local NAME = "gemini-page://history"
 ---@field entries gemini_bridge.HistoryEntry[] Newest entry first.
 ---@field undone table<string, true> Ids of the entries that the user has undone on this page.
 ---@field current? gemini_bridge.HistoryEntry Entry shown at the right.
----@field texts? gemini_bridge.calls.history_diff Texts of the current entry. nil until the Node host has sent them.
----@field asked? string Id of the entry whose texts are requested from the Node host.
+---@field texts? gemini_bridge.HistoryTexts Texts of the current entry. nil until the Node host has sent them.
 
 local page ---@type gemini_bridge.HistoryPage?
 
@@ -47,27 +46,6 @@ local function draw(shown)
   end
 end
 
---- Requests the texts of the current entry from the Node host. Waits if the host has not answered an earlier request:
---- when that answer arrives, `M.show` requests the current entry.
----@param shown gemini_bridge.HistoryPage
-local function request(shown)
-  local id = shown.current.id
-  if not shown.asked and channel.notify("history_opened", { id = id }) then
-    shown.asked = id
-  end
-end
-
----@param shown gemini_bridge.HistoryPage
----@param node gemini_bridge.Node
-local function select(shown, node)
-  vim.api.nvim_win_set_cursor(shown.tree, { node.row, 0 })
-  local entry = node.item.entry --[[@as gemini_bridge.HistoryEntry]]
-  if not shown.current or shown.current.id ~= entry.id then
-    shown.current, shown.texts = entry, nil
-    request(shown)
-  end
-end
-
 ---@param shown gemini_bridge.HistoryPage
 local function toggle_compare(shown)
   local texts = shown.texts
@@ -81,36 +59,49 @@ local function toggle_compare(shown)
   end
 end
 
---- Shows the current entry after the Node host has sent its texts.
----@param params gemini_bridge.calls.history_diff
-function M.show(params)
-  local shown = get()
-  if not shown or shown.asked ~= params.id then
+--- Shows the current entry.
+---@param shown gemini_bridge.HistoryPage
+---@param texts gemini_bridge.HistoryTexts
+local function show_texts(shown, texts)
+  local was_compared = compare.is_open(shown.right)
+  compare.close(shown.right)
+  shown.texts = texts
+  local buf = layout.fill(shown, function(win)
+    return entry_view.show(win, shown.current, texts)
+  end)
+  if not buf then
+    shown.current, shown.texts = nil, nil -- the user can select the entry again
     return
   end
-  shown.asked = nil
-  -- Waits for the next tick, so that the call from the Node host ends before windows change.
-  scheduler.next(function()
-    if get() ~= shown or not shown.current then
-      return
-    elseif shown.current.id ~= params.id then
-      return request(shown)
-    end
-    local was_compared = compare.is_open(shown.right)
-    compare.close(shown.right)
-    shown.texts = params
-    local buf = layout.fill(shown, function(win)
-      return entry_view.show(win, shown.current, params)
+  entry_view.set_bar(shown.right, shown.current, texts)
+  if was_compared then
+    toggle_compare(shown)
+  end
+end
+
+--- Requests the texts of the current entry, and shows them if the entry is still the current one.
+---@param shown gemini_bridge.HistoryPage
+local function request_texts(shown)
+  local entry = shown.current
+  request.send("history_texts", { id = entry.id }, function(texts, problem)
+    -- Waits for the next tick, so that the call from the Node host ends before windows change.
+    scheduler.next(function()
+      if get() == shown and shown.current == entry then
+        show_texts(shown, texts or { before = {}, after = {}, problem = problem })
+      end
     end)
-    if not buf then
-      shown.current, shown.texts = nil, nil -- the user can select the entry again
-      return
-    end
-    entry_view.set_bar(shown.right, shown.current, params)
-    if was_compared then
-      toggle_compare(shown)
-    end
   end)
+end
+
+---@param shown gemini_bridge.HistoryPage
+---@param node gemini_bridge.Node
+local function select(shown, node)
+  vim.api.nvim_win_set_cursor(shown.tree, { node.row, 0 })
+  local entry = node.item.entry --[[@as gemini_bridge.HistoryEntry]]
+  if not shown.current or shown.current.id ~= entry.id then
+    shown.current, shown.texts = entry, nil
+    request_texts(shown)
+  end
 end
 
 --- Marks the entries that the Node host has undone.
@@ -275,10 +266,6 @@ local function create()
       compare.close(shown.right)
       shown.current, shown.texts = nil, nil
     end),
-    changes.listen(function(name)
-      -- Without a name, the Node host has ended, and an earlier request will not be answered.
-      shown.asked = name and shown.asked
-    end),
     keymap.attach(keys, shown, {
       undo = function(lines)
         undo(shown, lines)
@@ -316,14 +303,14 @@ end
 ---@param id? string Id of an entry to go to.
 function M.open(id)
   focus.end_visual()
-  local sent = entries.ask(function(found)
+  entries.ask(function(found, problem)
+    if not found then
+      return notify(("The history cannot be shown: %s."):format(problem), "warn")
+    end
     scheduler.next(function()
       show(found, id)
     end)
   end)
-  if not sent then
-    notify("The bridge is not running: run :GeminiStart.", "warn")
-  end
 end
 
 return M

@@ -1,8 +1,8 @@
 --- Compares the earlier text of a file with the newer text: opens a window in diff mode beside or above the newer text.
-local earlier_text = require("gemini-bridge.changes.earlier_text")
 local notify = require("gemini-bridge.notify")
 local old_lines = require("gemini-bridge.difference.old_lines")
 local path = require("gemini-bridge.disk.path")
+local request = require("gemini-bridge.bridge.request")
 local side_by_side = require("gemini-bridge.difference.side_by_side")
 local text_buffer = require("gemini-bridge.difference.text_buffer")
 local winbar_text = require("gemini-bridge.editor.winbar_text")
@@ -108,11 +108,12 @@ function M.ask(right, name)
   M.close()
   local asked = { right = right, buf = vim.api.nvim_win_get_buf(right) }
   open = asked
-  earlier_text.ask(name, function(lines, problem)
+  request.send("earlier_text", { path = name }, function(found, problem)
+    problem = problem or found.problem
     if open ~= asked or not vim.api.nvim_win_is_valid(right) then
       return
     elseif not problem then
-      return M.show(right, name, lines)
+      return M.show(right, name, found.lines)
     end
     open = nil
     local text = "%s cannot be compared with its earlier text: %s"

@@ -1,0 +1,52 @@
+/**
+ * Defines the requests from Lua to Node (part of CONTRACT 1). Lua sends a request with
+ * lua/gemini-bridge/bridge/request.lua, as an event `request`. The host answers each request with one call `answered`.
+ */
+import * as z from "zod";
+import { list } from "./list.ts";
+
+/** An entry of the history: a proposal, or a change without a review. */
+export const ShownEntry = z.object({
+  id: z.string(),
+  at: z.number().describe("Unix seconds."),
+  cli: z.string().describe("Name of the profile."),
+  turn: z.number().describe("Start of the turn (Unix milliseconds); 0 without a hook."),
+  prompt: z.string(),
+  path: z.string(),
+  kind: z.enum(["proposed", "accepted", "edited", "rejected", "written"]),
+});
+export type ShownEntry = z.infer<typeof ShownEntry>;
+
+/** The editors that a CLI finds if the user starts the CLI outside Neovim, in Neovim's current directory. */
+export const Editors = z.object({
+  count: z.int(),
+  pid: z.int().describe("Process of the editor that the CLI chooses."),
+  isOwn: z.boolean().describe("Whether the CLI chooses this Neovim."),
+});
+export type Editors = z.infer<typeof Editors>;
+
+const lines = z.array(z.string()).describe("Lines without line breaks.");
+
+export const requests = {
+  /** Returns the editors that a CLI finds in a directory; nothing if a CLI finds no editor. */
+  editors: { params: z.object({ cwd: z.string() }), result: Editors.optional() },
+  /** Returns the complete text of a file before its undecided changes. Fails if the file has none. */
+  earlier_text: {
+    params: z.object({ path: z.string() }),
+    result: z.object({
+      lines,
+      problem: z.string().optional().describe("Reason why the text cannot be compared with the file."),
+    }),
+  },
+  /** Returns the history of these directories, newest entry first. */
+  history: { params: z.object({ directories: list(z.string()) }), result: z.array(ShownEntry) },
+  /** Returns the texts before and after an entry of the history. Fails if the texts are not known. */
+  history_texts: {
+    params: z.object({ id: z.string() }),
+    result: z.object({ before: lines, after: lines }),
+  },
+} as const;
+
+export type RequestName = keyof typeof requests;
+export type RequestParams<N extends RequestName> = z.infer<(typeof requests)[N]["params"]>;
+export type RequestResult<N extends RequestName> = z.infer<(typeof requests)[N]["result"]>;
