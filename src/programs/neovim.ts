@@ -12,10 +12,11 @@ import { createUpstream } from "./neovim/editor-connection.ts";
 import { answerAlone, type Message, type Offer, property, type Request } from "./neovim/without-editor.ts";
 
 /**
- * Time to wait for pending answers after the end of the input (ms). Not longer, because a client that has ended no longer
- * needs them, and its calls must be cancelled in the editor.
+ * Time to wait for pending answers after the end of the input (ms). A slow machine needs more than a second to connect.
+ * Not much longer, because a client that has ended no longer needs the answers, and its calls must be cancelled in the
+ * editor.
  */
-const LAST_ANSWERS_TIMEOUT_MS = 1_000;
+const LAST_ANSWERS_TIMEOUT_MS = 5_000;
 
 function readOffer(): Offer {
   return JSON.parse(readFileSync(join(__dirname, "neovim.json"), "utf8"));
