@@ -127,7 +127,7 @@ t.test("a review is completely shown when the host gets its answer", async (t) =
       local maps = vim.iter(vim.api.nvim_buf_get_keymap(buf, 'n')):map(function(map) return map.lhs end):totable()
       return {
         vim.bo[buf].filetype, vim.api.nvim_win_get_cursor(win)[1], vim.wo[win].winbar:match('%d+ hunks?'),
-        vim.list_contains(maps, '<Plug>(gemini-accept)'),
+        vim.list_contains(maps, '\\\\a'),
       }`,
     );
     t.same(found, ["lua", 301, "1 hunk", true]);

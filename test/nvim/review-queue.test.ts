@@ -1,6 +1,7 @@
 import t, { type Test } from "tap";
 import { shareNvim } from "../support/reset.ts";
 import { startReviewer } from "../support/review.ts";
+import { becomes } from "../support/wait.ts";
 
 shareNvim(t);
 
@@ -103,7 +104,12 @@ t.test("with several reviews, a command applies to the current window, or else a
   await nvim.lua(`_G.answer = 'nobody'`);
   await nvim.input(":GeminiAccept<CR>");
   t.same(await reviewer.outcomes(), [], "a choice that is refused decides nothing");
-  t.same(await nvim.lua("return asked"), [["a.txt (one)", "b.txt (two)", "b.txt (three)"]]);
+  await becomes(
+    t,
+    () => nvim.lua("return asked"),
+    [["a.txt (one)", "b.txt (two)", "b.txt (three)"]],
+    "the question",
+  );
   await nvim.lua(`_G.answer, _G.asked = 'a.txt', {}`);
   await nvim.input(":GeminiReview<CR>");
   t.equal(await nvim.lua("return vim.b.gemini_diff.filePath"), path("a.txt"));
@@ -116,7 +122,7 @@ t.test("with several reviews, a command applies to the current window, or else a
   await nvim.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('other.txt'))");
   await nvim.lua(`_G.answer, _G.asked = 'three', {}`);
   await nvim.input(":GeminiReject b.txt<CR>");
-  t.same(await nvim.lua("return asked"), [["b.txt (two)", "b.txt (three)"]]);
+  await becomes(t, () => nvim.lua("return asked"), [["b.txt (two)", "b.txt (three)"]], "the question");
   t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id: c } });
   await nvim.input(":GeminiReject<CR>");
   t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id: b } });

@@ -22,10 +22,14 @@ t.test("public names and the help agree", async (t) => {
   const nvim = await startNvim(t, { files: { "a.txt": "one\n" } });
   const bridge = new RunningBridge(t, nvim);
   await nvim.startBridge(20_000);
+  const ask = async (code: string) => Names.parse(await nvim.lua(code)).sort();
+  const maps = () =>
+    ask(
+      `return vim.iter(vim.api.nvim_get_keymap('n')):map(function(map) return map.lhs:match("^<Plug>%(([Gg]emini.*)%)$") end):totable()`,
+    );
   const client = await bridge.client();
   await client.openDiff(nvim.path("a.txt"), "two\n");
   await nvim.command("GeminiReview");
-  const ask = async (code: string) => Names.parse(await nvim.lua(code)).sort();
 
   await t.test("all commands are in the help, and all commands of the help exist", async (t) => {
     const commands = await ask("return vim.fn.getcompletion('Gemini', 'command')");
@@ -39,28 +43,20 @@ t.test("public names and the help agree", async (t) => {
   await t.test(
     "all <Plug> mappings are in the help, and all <Plug> mappings of the help exist",
     async (t) => {
-      const maps = (list: string) =>
-        ask(
-          `return vim.iter(${list}):map(function(map) return map.lhs:match("^<Plug>%(([Gg]emini.*)%)$") end):totable()`,
-        );
-      const everywhere = await maps("vim.api.nvim_get_keymap('n')");
-      const keys = await maps("vim.api.nvim_buf_get_keymap(0, 'n')");
+      const everywhere = await maps();
       const commands = everywhere.filter((name) => name.startsWith("Gemini"));
       t.same(commands, tags(/:(Gemini\w*)/), "one for each command");
-      t.same(
-        tags(/<Plug>\(([^)]*)\)/),
-        everywhere.filter((name) => !commands.includes(name)),
-      );
       const table = /mapping\s+`<Plug>\(gemini-\{name\}\)`[\s\S]*?>\n([\s\S]*?)\n</.exec(help)?.[1] ?? "";
+      const keys = found(table, /^ +([\w-]+) /gm).map((name) => `gemini-${name}`);
       t.same(
-        found(table, /^ +([\w-]+) /gm).map((name) => `gemini-${name}`),
-        keys,
-        "the keys of a review",
+        unique([...tags(/<Plug>\(([^)]*)\)/), ...keys]),
+        everywhere.filter((name) => !commands.includes(name)),
+        "the keys of a review, and those that have a tag",
       );
       await nvim.lua(
         "require('gemini-bridge.changes.page.keys') require('gemini-bridge.changes.history.page')",
       );
-      const pages = (await maps("vim.api.nvim_get_keymap('n')")).filter((name) => !everywhere.includes(name));
+      const pages = (await maps()).filter((name) => !everywhere.includes(name));
       const described = ["changes", "history"].flatMap((page) => {
         const rows = new RegExp(`<Plug>\\(gemini-${page}-\\{name\\}\\)\`[\\s\\S]*?>\n([\\s\\S]*?)\n<`).exec(
           help,

@@ -44,14 +44,14 @@ export class RunningBridge {
   /** Connects a client. Waits until the status lists the client. */
   async client(name?: string): Promise<CompanionClient> {
     const { port, content } = this.file();
-    const before = (await this.status()).clients.length;
+    const before = (await this.status()).clients.map(({ id }) => id);
     const client = await connectClient(this.test, {
       port,
       token: content.authToken,
       ...(name === undefined ? {} : { name }),
     });
     await this.nvim.waitFor(
-      async () => (await this.status()).clients.length > before,
+      async () => (await this.status()).clients.some(({ id }) => !before.includes(id)),
       "the client to be listed",
     );
     return client;
