@@ -119,9 +119,9 @@ t.test("with several reviews, a command applies to the current window, or else a
     "vim.fn.fnamemodify((vim.b.gemini_diff or {}).filePath or '', ':t') == 'b.txt'",
     "the next proposal",
   );
-  await nvim.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('other.txt'))");
   await nvim.lua(`_G.answer, _G.asked = 'three', {}`);
-  await nvim.input(":GeminiReject b.txt<CR>");
+  // Types the move: a plugin's move right after a decision would be taken back.
+  await nvim.input(":call win_gotoid(bufwinid('other.txt'))<CR>:GeminiReject b.txt<CR>");
   await becomes(t, () => nvim.lua("return asked"), [["b.txt (two)", "b.txt (three)"]], "the question");
   t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id: c } });
   await nvim.input(":GeminiReject<CR>");
