@@ -1,5 +1,15 @@
 /** Tests hostile repositories, whose configuration makes Git run programs or read other directories. */
-import { appendFileSync, chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import t, { type Test } from "tap";
@@ -182,3 +192,36 @@ t.test(
     t.equal(sh(host, `cat ${outside}/*`), "a secret\na secret\n");
   },
 );
+
+t.test(
+  "only the user can read the snapshots, and those that were not used for a day are deleted",
+  async (t) => {
+    const host = new ChangesHost(t);
+    host.write("a.txt", "one\n");
+    const stores = join(host.directory, "state/snapshots");
+    for (const name of ["old", "recent"]) mkdirSync(join(stores, name), { recursive: true });
+    const yesterday = Date.now() / 1_000 - 25 * 60 * 60;
+    utimesSync(join(stores, "old"), yesterday, yesterday);
+    await run(host, "echo two > a.txt");
+    t.match(host.change("a.txt"), { status: "modified" });
+    const left = readdirSync(stores);
+    t.notOk(left.includes("old"));
+    t.ok(left.includes("recent"), "another Neovim may use it");
+    for (const name of left.filter((one) => one !== "recent"))
+      t.equal(statSync(join(stores, name)).mode & 0o777, 0o700);
+  },
+);
+
+t.test("no monitor of a repository inside the folder runs", async (t) => {
+  const { host, script, isTrapped } = trapped(t);
+  host.write("a.txt", "one\n");
+  sh(
+    host,
+    `${SETUP}; mkdir inner; cd inner; echo one > b.txt; ${SETUP}; git config core.fsmonitor ${script}`,
+  );
+  await run(host, "echo two > inner/b.txt");
+  t.notOk(isTrapped());
+  t.match(host.change("inner/b.txt"), { status: "modified" });
+  sh(host, "cd inner; git status");
+  t.ok(isTrapped(), "git by itself would run it");
+});
