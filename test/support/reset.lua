@@ -383,7 +383,14 @@ function M.clean()
     end
   end
   check("windows", #vim.api.nvim_list_wins(), 1)
-  check("buffers", #vim.api.nvim_list_bufs(), 1)
+  -- A buffer that is not loaded is only a name, for example of a file that the quickfix list has named too late.
+  local buffers = vim.tbl_filter(vim.api.nvim_buf_is_loaded, vim.api.nvim_list_bufs())
+  check("buffers (" .. table.concat(vim.tbl_map(vim.fn.bufname, buffers), ", ") .. ")", #buffers, 1)
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    if not vim.list_contains(buffers, buf) then
+      vim.api.nvim_buf_delete(buf, { force = true })
+    end
+  end
   check("functions for vim.on_key()", vim.on_key(), before.listeners)
   check("language servers", language_servers(), 0)
   check("channels", #vim.api.nvim_list_chans(), before.channels)
