@@ -153,7 +153,7 @@ let installed: Promise<boolean> | undefined;
 export async function hasGit(): Promise<boolean> {
   installed ??= runGit({ cwd: "/", args: ["version"] }).then(
     (text) => {
-      const [, major = 0, minor = 0] = /(\d+)\.(\d+)/.exec(text) ?? [];
+      const [, major = 0, minor = 0] = /^git version (\d{1,4})\.(\d{1,4})/.exec(text) ?? [];
       return Number(major) * 1_000 + Number(minor) >= 2_032;
     },
     () => false,
