@@ -74,7 +74,7 @@ function counted(count: number, noun: string): string[] {
   return count === 0 ? [] : [`${count} ${noun}${count === 1 ? "" : "s"}`];
 }
 
-/** What `turns` knows about agents. */
+/** The part of `turns` that `changes` uses. */
 interface Agents {
   /** Returns the author of the newest turn of a CLI. */
   latest(cli: string): Author;

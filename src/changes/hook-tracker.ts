@@ -244,7 +244,7 @@ export function createTracker(options: TrackerOptions): Tracker {
    * process may still report them
    */
   function turnEnds(turn: Turn, isDead: boolean): Promise<void> {
-    // What the agent begins later belongs to its next turn, although this turn may not be handled yet.
+    // A tool that the agent begins later belongs to its next turn, even if the end of this turn is still in the queue.
     const endingEdits = edits.allEnding(turn);
     const endingCommands = [...begunCommands].filter((one) => one.turn.session === turn.session);
     for (const one of endingCommands) begunCommands.delete(one);

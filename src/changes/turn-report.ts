@@ -24,7 +24,7 @@ export interface TurnReportOptions {
 }
 
 export function createTurnReport({ bridge, terminalOf, files }: TurnReportOptions): TurnReport {
-  /** What is known about each turn, by the start of the turn. */
+  /** Changed files and gaps of each turn, by the start of the turn. */
   const turns = new Map<number, { paths: Set<string>; gaps: Set<string> }>();
 
   function factsOf({ turn }: Turn) {

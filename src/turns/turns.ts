@@ -73,7 +73,7 @@ export interface Turns {
   hasHooks(client: string): boolean;
   /** Returns whether the process of this client has opened a later session. */
   isReplaced(client: string): boolean;
-  /** What the agents of a client do; undefined if none of them is in a turn. */
+  /** Returns the activity of a client's agents; undefined if none of them is in a turn. */
   activityOf(client: string): Exclude<Activity, "idle"> | undefined;
   /**
    * Creates a turn that does not belong to a session. Such a turn is not reported.

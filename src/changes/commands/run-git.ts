@@ -35,7 +35,7 @@ export interface GitCall {
 /** Git has failed, was ended after its timeout, or is not installed. */
 export class GitFailure extends Error {
   constructor(
-    /** What Git has written to its standard error, or the reason why Git did not start. */
+    /** Text that Git has written to its standard error, or the reason why Git did not start. */
     readonly text: string,
     /** True if there is no program with the name `git`. */
     readonly isMissing = false,
@@ -120,9 +120,14 @@ export async function* streamGit(call: GitCall): AsyncGenerator<Buffer> {
 }
 
 /** Runs Git, and returns the whole output. @throws {GitFailure} */
-export async function runGit(call: GitCall): Promise<string> {
+export function runGit(call: GitCall): Promise<string> {
+  return textOf(streamGit(call));
+}
+
+/** Returns the whole output of {@link streamGit}. @throws {GitFailure} */
+export async function textOf(output: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = [];
-  for await (const chunk of streamGit(call)) chunks.push(chunk);
+  for await (const chunk of output) chunks.push(chunk);
   return Buffer.concat(chunks).toString();
 }
 

@@ -18,7 +18,7 @@ import { pathIn } from "../../system/path-relations.ts";
 import type { Root } from "./find-root.ts";
 import { readObjects } from "./git-objects.ts";
 import { listNames, UNREADABLE } from "./list-names.ts";
-import { GitFailure, type Input, runGit, splitParts, streamGit } from "./run-git.ts";
+import { GitFailure, type Input, runGit, splitParts, streamGit, textOf } from "./run-git.ts";
 
 /** Number of files from which Git writes one pack instead of a file for each object. */
 const PACKED_FROM = 200;
@@ -161,7 +161,7 @@ export function createSnapshotRepository(options: RepositoryOptions): SnapshotRe
 
   /** Returns the size of all objects (bytes). */
   async function sizeOfStore(): Promise<number> {
-    const output = await text(git(["count-objects", "-v"])).catch(() => "");
+    const output = await textOf(git(["count-objects", "-v"])).catch(() => "");
     const sizes = [...output.matchAll(/^size(?:-pack)?: (\d+)$/gm)].map(([, size]) => Number(size));
     return sizes.reduce((sum, size) => sum + size, 0) * 1024;
   }
@@ -205,10 +205,10 @@ export function createSnapshotRepository(options: RepositoryOptions): SnapshotRe
     await update(found.names);
     const { removed } = found;
     if (removed.length > 0)
-      await text(git(["update-index", "-z", "--force-remove", "--stdin"], [`${removed.join("\0")}\0`]));
+      await textOf(git(["update-index", "-z", "--force-remove", "--stdin"], [`${removed.join("\0")}\0`]));
     for (const gap of left.values()) found.gaps.add(gap);
     if (last === undefined || found.count + removed.length > 0)
-      last = (await text(git(["write-tree", "--missing-ok"]))).trim();
+      last = (await textOf(git(["write-tree", "--missing-ok"]))).trim();
     return { tree: last, nested: [...new Set(found.nested)], gaps: [...found.gaps] };
   }
 
@@ -243,7 +243,7 @@ export function createSnapshotRepository(options: RepositoryOptions): SnapshotRe
       yield* first;
       yield* names;
     }
-    await text(git(args, all(), shared));
+    await textOf(git(args, all(), shared));
   }
 
   async function* compare(before: Snapshot, after: Snapshot): AsyncGenerator<Difference> {
@@ -286,7 +286,7 @@ export function createSnapshotRepository(options: RepositoryOptions): SnapshotRe
         "--",
         `:(glob)**/${escapeGlob(name)}`,
       ];
-      const output = await exclusive(() => text(git(args, [], { GIT_LITERAL_PATHSPECS: "0" })));
+      const output = await exclusive(() => textOf(git(args, [], { GIT_LITERAL_PATHSPECS: "0" })));
       return output
         .split("\0")
         .filter(Boolean)
@@ -300,12 +300,6 @@ export function createSnapshotRepository(options: RepositoryOptions): SnapshotRe
       if (existsSync(directory)) forgetIndex();
     },
   };
-}
-
-async function text(output: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of output) chunks.push(chunk);
-  return Buffer.concat(chunks).toString();
 }
 
 function gitMode(stats: Stats): string {
