@@ -11,7 +11,7 @@ import { CLI_NAME } from "../src/contract/companion.ts";
 import { Memory } from "../src/contract/memory.ts";
 import { events, results } from "../src/contract/neovim.ts";
 import { answers } from "../src/contract/questions.ts";
-import { Editors, requests, ShownEntry } from "../src/contract/requests.ts";
+import { Decided, Editors, requests, ShownEntry } from "../src/contract/requests.ts";
 import { Snapshot } from "../src/contract/snapshot.ts";
 import { ClientInfo, Shared, Status } from "../src/contract/status.ts";
 
@@ -29,6 +29,7 @@ const names = z.registry<{ id: string }>();
 const shared = {
   ClientInfo,
   Shared,
+  Decided,
   Editors,
   Memory,
   Boot,

@@ -57,7 +57,6 @@ local calls = {
     changes.show(params)
   end,
   turn_changes = changes.turn_ended,
-  history_undone = lazy("gemini-bridge.changes.history.page", "undone"),
   files_open = changes.open_files,
   prompt_places = lazy("gemini-bridge.prompt.outbox", "places"),
   prompt_found = lazy("gemini-bridge.prompt.outbox", "found"),

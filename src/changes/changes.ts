@@ -63,7 +63,11 @@ export interface Changes {
    */
   undone(agent: Agent): string | undefined;
   readonly history: History;
-  readonly handlers: Pick<Handlers, keyof typeof changeEvents | "earlier_text" | "history" | "history_texts">;
+  readonly handlers: ReturnType<typeof answerHistoryRequests> &
+    Pick<
+      Handlers,
+      keyof typeof changeEvents | "changes_keep" | "changes_undo" | "changes_revert" | "earlier_text"
+    >;
   /** Gives everything to the store, because the process is about to end. */
   storeNow(): void;
   /** Stops watching the disk, and gives everything to the store. Idempotent. */
@@ -144,7 +148,7 @@ export function createChanges(options: ChangesOptions): Changes {
     history,
     userFiles,
     notes,
-    enqueue: enqueueAfterDead,
+    inOrder: inOrderAfterDead,
     syncPath: (path) => syncPaths([path]),
     settled,
     areCommandsRunning,
@@ -173,10 +177,10 @@ export function createChanges(options: ChangesOptions): Changes {
     });
   }
 
-  /** Ends the turns of agents whose process has ended. Then runs a function. */
-  function enqueueAfterDead(run: () => Promise<void>): Promise<void> {
+  /** Ends the turns of agents whose process has ended. Then runs a function like `inOrder`. */
+  function inOrderAfterDead<T>(run: () => T | Promise<T>): Promise<T> {
     agents.endDead();
-    return enqueue(run);
+    return inOrder(run);
   }
 
   let lastPlaces: OpenPlaces = { files: [], directories };
@@ -300,11 +304,7 @@ export function createChanges(options: ChangesOptions): Changes {
       ...answerHistoryRequests({
         bridge,
         history,
-        enqueue: enqueueAfterDead,
-        inOrder(run) {
-          agents.endDead();
-          return inOrder(run);
-        },
+        inOrder: inOrderAfterDead,
         userFiles,
         async prepare(path) {
           await decisions.prepare(path);
@@ -326,7 +326,10 @@ export function createChanges(options: ChangesOptions): Changes {
         });
       },
       ...decisions.handlers,
-      changes_refresh: () => enqueueAfterDead(refresh),
+      changes_refresh() {
+        agents.endDead();
+        return enqueue(refresh);
+      },
       earlier_text: ({ path }) =>
         inOrder(() => {
           const change = files.get(path);

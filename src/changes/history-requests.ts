@@ -18,9 +18,7 @@ const UNKNOWN = "the history no longer has the text of this entry, or the file i
 interface HistoryRequestsOptions {
   bridge: Bridge;
   history: History;
-  /** Runs functions one after the other. Shows the message of a thrown {@link Refusal} to the user. */
-  enqueue(run: () => Promise<void>): Promise<void>;
-  /** Runs a function in the same order. @returns its result. @throws its error */
+  /** Runs functions one after the other. @returns the result of the function. @throws its error */
   inOrder<T>(run: () => T | Promise<T>): Promise<T>;
   userFiles: UserFiles;
   /**
@@ -35,7 +33,6 @@ interface HistoryRequestsOptions {
 export function answerHistoryRequests({
   bridge,
   history,
-  enqueue,
   inOrder,
   userFiles,
   prepare,
@@ -55,7 +52,7 @@ export function answerHistoryRequests({
         return { before: bufferLines(texts.before ?? ""), after: bufferLines(texts.after ?? "") };
       }),
     history_undo: ({ ids }) =>
-      enqueue(async () => {
+      inOrder(async () => {
         const entries = history.read(ids);
         const undoneEntries: Entry[] = [];
         const problems: string[] = [];
@@ -72,8 +69,8 @@ export function answerHistoryRequests({
             problems.push(error.message);
           }
         }
-        bridge.tell("history_undone", { ids: undoneEntries.map(({ id }) => id) });
         tellResult(bridge, summaryOf(undoneEntries), problems);
+        return undoneEntries.map(({ id }) => id);
       }),
   };
 

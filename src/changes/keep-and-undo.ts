@@ -2,8 +2,9 @@
 import { basename } from "node:path";
 import { Refusal } from "../base/refusal.ts";
 import type { ChosenChanges, Range } from "../contract/changes.ts";
+import type { Decided } from "../contract/requests.ts";
 import type { Turn } from "../contract/turns.ts";
-import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
+import type { Bridge, Handlers } from "../neovim/bridge.ts";
 import { type FileState, readState } from "../system/file-state.ts";
 import type { UserFiles } from "../system/user-files.ts";
 import type { ChangedFiles } from "./changed-files.ts";
@@ -58,7 +59,7 @@ interface Choice {
 type Chosen = ChosenChanges["files"][number];
 
 interface Decisions {
-  readonly handlers: Pick<EventHandlers, "changes_keep" | "changes_undo" | "changes_revert">;
+  readonly handlers: Pick<Handlers, "changes_keep" | "changes_undo" | "changes_revert">;
   /** Records that an agent has written a file. Earlier decisions on this file can then no longer be reverted. */
   agentWrote(path: string, turn: Turn): void;
   /**
@@ -75,8 +76,11 @@ interface DecisionsOptions {
   history: Pick<History, "kept">;
   userFiles: UserFiles;
   notes: Pick<UndoNotes, "undid" | "reverted">;
-  /** Runs functions one after the other. Before each function, ends the turns of agents whose process has ended. */
-  enqueue(run: () => Promise<void>): Promise<void>;
+  /**
+   * Runs functions one after the other. Before each function, ends the turns of agents whose process has ended.
+   * @returns the result of the function
+   */
+  inOrder<T>(run: () => Promise<T>): Promise<T>;
   /** Updates the change record of a file from the disk. */
   syncPath(path: string): Promise<void>;
   /** Called when an undo has written a file. */
@@ -86,7 +90,7 @@ interface DecisionsOptions {
 }
 
 export function createDecisions(options: DecisionsOptions): Decisions {
-  const { bridge, files, edits, history, userFiles, notes, enqueue, syncPath, settled } = options;
+  const { bridge, files, edits, history, userFiles, notes, inOrder, syncPath, settled } = options;
   /** Decisions that can be reverted, oldest first. */
   const decisions: Decision[] = [];
 
@@ -102,7 +106,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
       turn: number | undefined,
       isAlone: boolean,
     ) => Promise<{ step: Step; problem?: string | undefined } | undefined>,
-  ): Promise<void> {
+  ): Promise<Decided> {
     const problems = unsaved.map(
       (path) => `${basename(path)} has unsaved changes: save or discard them first`,
     );
@@ -125,6 +129,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     }
     if (result.length + problems.length === 0) result.push("No unreviewed changes.");
     tellResult(bridge, result, problems);
+    return { path: steps[0]?.before.path };
   }
 
   function remember(decision: Decision): void {
@@ -205,9 +210,12 @@ export function createDecisions(options: DecisionsOptions): Decisions {
   }
 
   /** Reverts the last decision. Remembers the files that cannot be reverted while an agent works. */
-  async function revert(): Promise<void> {
+  async function revert(): Promise<Decided> {
     const decision = decisions.pop();
-    if (!decision) return tellResult(bridge, ["There is no keep or undo to revert."], []);
+    if (!decision) {
+      tellResult(bridge, ["There is no keep or undo to revert."], []);
+      return {};
+    }
     const problems: string[] = [];
     const done: Step[] = [];
     const later: Step[] = [];
@@ -231,6 +239,10 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     if (later.length > 0) remember({ verb: decision.verb, steps: later });
     const state = decision.verb === "Kept" ? "Unreviewed again" : "Restored and unreviewed again";
     tellResult(bridge, done.length > 0 ? [`${state}: ${summaryOf(done)}.`] : [], problems);
+    const [first] = done;
+    if (!first) return {};
+    const known = new Set(first.after.text.hunks.map(({ id }) => id));
+    return { path: first.before.path, hunk: first.before.text.hunks.find(({ id }) => !known.has(id))?.id };
   }
 
   /** Returns whether a running command of an agent may change a file without changes. */
@@ -271,10 +283,10 @@ export function createDecisions(options: DecisionsOptions): Decisions {
 
   return {
     handlers: {
-      changes_keep: (chosen) => enqueue(() => decide("Kept", chosen, keep)),
+      changes_keep: (chosen) => inOrder(() => decide("Kept", chosen, keep)),
       changes_undo: (chosen) =>
-        enqueue(() => decide("Undid", { ...chosen, files: createdFirst(chosen.files) }, undo)),
-      changes_revert: () => enqueue(revert),
+        inOrder(() => decide("Undid", { ...chosen, files: createdFirst(chosen.files) }, undo)),
+      changes_revert: () => inOrder(revert),
     },
     agentWrote(path, { cli }) {
       for (const { steps } of decisions)

@@ -203,8 +203,6 @@ export const calls = {
     removed: z.int(),
     incomplete: z.string().optional(),
   }),
-  /** Reports that the changes of these entries of the history have been undone. */
-  history_undone: z.object({ ids: z.array(z.string()) }),
   /** Returns the files of loaded buffers and the open directories, as absolute paths. */
   files_open: Nothing,
   /** Returns the terminals and directories in which the user may have started a CLI without `:Gemini`. */

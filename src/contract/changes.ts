@@ -34,19 +34,9 @@ export const changeEvents = {
    * lua/gemini-bridge/disk/path.lua.
    */
   file_read: z.object({ path: z.string(), version: z.string() }),
-  changes_keep: ChosenChanges,
-  /** Asks to undo changes. None of the files has unsaved changes in this Neovim. */
-  changes_undo: ChosenChanges,
-  /** Takes back the user's last decision (keep or undo), for all files of this decision. */
-  changes_revert: z.unknown(),
   /**
    * The user opens the list of changes, or has returned to Neovim. Files may have been changed or staged in the
    * meantime.
    */
   changes_refresh: z.unknown(),
-  /**
-   * Undoes the changes of these entries of the history, newest first. Their files have no unsaved changes in this
-   * Neovim.
-   */
-  history_undo: z.object({ ids: list(z.string()) }),
 } as const;

@@ -3,6 +3,7 @@
  * lua/gemini-bridge/bridge/request.lua, as an event `request`. The host answers each request with one call `answered`.
  */
 import * as z from "zod";
+import { ChosenChanges } from "./changes.ts";
 import { list } from "./list.ts";
 
 /** An entry of the history: a proposal, or a change without a review. */
@@ -25,9 +26,22 @@ export const Editors = z.object({
 });
 export type Editors = z.infer<typeof Editors>;
 
+/** Result of a decision. Has no `path` if nothing was decided. */
+export const Decided = z.object({
+  path: z.string().optional().describe("The first file of the decision."),
+  hunk: z.number().optional().describe("Id of the first hunk in this file that is undecided again."),
+});
+export type Decided = z.infer<typeof Decided>;
+
 const lines = z.array(z.string()).describe("Lines without line breaks.");
 
 export const requests = {
+  /** Keeps changes. Answers when all files are decided. */
+  changes_keep: { params: ChosenChanges, result: Decided },
+  /** Undoes changes. None of the files has unsaved changes in this Neovim. Answers when all files are decided. */
+  changes_undo: { params: ChosenChanges, result: Decided },
+  /** Takes back the user's last decision (keep or undo), for all files of this decision. */
+  changes_revert: { params: z.unknown(), result: Decided },
   /** Returns the editors that a CLI finds in a directory; nothing if a CLI finds no editor. */
   editors: { params: z.object({ cwd: z.string() }), result: Editors.optional() },
   /** Returns the complete text of a file before its undecided changes. Fails if the file has none. */
@@ -45,6 +59,11 @@ export const requests = {
     params: z.object({ id: z.string() }),
     result: z.object({ before: lines, after: lines }),
   },
+  /**
+   * Undoes the changes of these entries of the history, newest first. Their files have no unsaved changes in this
+   * Neovim. Answers with the ids of the entries that were undone.
+   */
+  history_undo: { params: z.object({ ids: list(z.string()) }), result: z.array(z.string()) },
 } as const;
 
 export type RequestName = keyof typeof requests;

@@ -24,6 +24,10 @@
 ---@field selected? integer Length of the selected text (UTF-16 units).
 ---@field excluded? string Path of the active file if it must not be shared.
 
+---@class gemini_bridge.Decided
+---@field path? string The first file of the decision.
+---@field hunk? number Id of the first hunk in this file that is undecided again.
+
 ---@class gemini_bridge.Editors
 ---@field count integer
 ---@field pid integer Process of the editor that the CLI chooses.
@@ -202,9 +206,6 @@
 ---@field removed integer
 ---@field incomplete? string
 
----@class gemini_bridge.calls.history_undone
----@field ids string[]
-
 ---@class gemini_bridge.calls.prompt_found
 ---@field id integer
 ---@field name string
@@ -341,7 +342,6 @@ return {
     changes_follow = { active = "boolean" },
     change_show = { path = "string", written = "boolean", edited = "boolean" },
     turn_changes = { cli = "string", files = "number", added = "number", removed = "number" },
-    history_undone = { ids = "table" },
     files_open = {},
     prompt_places = {},
     prompt_found = { id = "number", name = "string", cwd = "string", quotesPaths = "boolean" },

@@ -1,15 +1,19 @@
 --- Keeps and undoes changes that a CLI made without asking: single hunks, files, turns, or all changes.
 local changes = require("gemini-bridge.changes.changes")
-local channel = require("gemini-bridge.bridge.channel")
 local choose_answer = require("gemini-bridge.editor.choose")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
+local request = require("gemini-bridge.bridge.request")
 local signs = require("gemini-bridge.changes.signs")
 
 local M = {}
 
 --- Maximum number of files to undo without a question to the user.
 local MAX_UNASKED_FILES = 10
+--- Time for the answer to a decision. Long, because the host may undo thousands of files.
+local TIMEOUT_MS = 10 * 60 * 1000
+--- Time to wait for the answer before the user's next key, so that this key acts on the next hunk.
+local TYPING_MS = 200
 
 ---@class gemini_bridge.ChangeOptions
 ---@field path? string Chooses all changes of this file.
@@ -106,49 +110,66 @@ local function choose(opts)
   return chosen_hunks, "No unreviewed changes here: :GeminiChanges lists all changes."
 end
 
---- Number of decisions that the user can probably revert. The host may remember fewer.
-local revertible = 0
+--- True if the user can probably revert a decision.
+local revertible = false
 
 -- Only the host knows the decisions, and does not store them.
 vim.api.nvim_create_autocmd("User", {
   group = vim.api.nvim_create_augroup("gemini-bridge.changes.revertible", {}),
   pattern = { "GeminiStarted", "GeminiStopped" },
   callback = function()
-    revertible = 0
+    revertible = false
   end,
 })
 
 --- Returns true if the user can probably revert a decision.
 ---@return boolean
 function M.can_revert()
-  return revertible > 0
+  return revertible
 end
 
---- Sends the user's decision to the bridge. The bridge tells the user the result in one message.
----@param event "changes_keep"|"changes_undo"|"changes_revert"
+--- Sends the user's decision to the bridge, which tells the user the result in one message.
+---@param name "changes_keep"|"changes_undo"|"changes_revert"|"history_undo"
 ---@param params table
----@return boolean sent
-local function send(event, params)
-  local is_sent = channel.notify(event, params)
-  if not is_sent then
-    notify("The bridge is not running: run :GeminiStart.", "warn")
-  else
-    revertible = math.max(0, revertible + (event == "changes_revert" and -1 or 1))
-  end
-  return is_sent
+---@param done? fun(result: any) Called with the answer of the host.
+function M.send(name, params, done)
+  local is_answered = false
+  request.send(name, params, function(result, problem)
+    is_answered = true
+    if problem then
+      notify(problem:gsub("^%l", string.upper) .. ".", "warn")
+    elseif done then
+      done(result)
+    end
+  end, TIMEOUT_MS)
+  vim.wait(TYPING_MS, function()
+    return is_answered
+  end, 1)
+end
+
+---@alias gemini_bridge.DecisionDone fun(decided: gemini_bridge.Decided) Called after the decision.
+
+---@param name "changes_keep"|"changes_undo"
+---@param params table
+---@param done? gemini_bridge.DecisionDone
+local function decide(name, params, done)
+  M.send(name, params, function(decided)
+    revertible = revertible or decided.path ~= nil
+    if done then
+      done(decided)
+    end
+  end)
 end
 
 --- Keeps changes: removes their marks and makes the current text the new baseline.
 ---@param chosen gemini_bridge.Chosen
----@param done? fun(chosen: gemini_bridge.ChosenFile[]) Called after the decision was sent.
+---@param done? gemini_bridge.DecisionDone
 function M.keep_chosen(chosen, done)
-  if send("changes_keep", { files = chosen.files, turn = chosen.turn, unsaved = {} }) and done then
-    done(chosen.files)
-  end
+  decide("changes_keep", { files = chosen.files, turn = chosen.turn, unsaved = {} }, done)
 end
 
 ---@param chosen gemini_bridge.Chosen
----@param done? fun(chosen: gemini_bridge.ChosenFile[])
+---@param done? gemini_bridge.DecisionDone
 local function undo_now(chosen, done)
   local saved, unsaved = {}, {} ---@type gemini_bridge.ChosenFile[], string[]
   for _, file in ipairs(chosen.files) do
@@ -159,9 +180,7 @@ local function undo_now(chosen, done)
       saved[#saved + 1] = file
     end
   end
-  if send("changes_undo", { files = saved, turn = chosen.turn, unsaved = unsaved }) and done then
-    done(saved)
-  end
+  decide("changes_undo", { files = saved, turn = chosen.turn, unsaved = unsaved }, done)
 end
 
 --- Asks the user before undoing the changes of more than `MAX_UNASKED_FILES` files.
@@ -186,7 +205,7 @@ end
 --- Undoes changes: restores the earlier bytes of the files. Reloads each buffer in one undo step. Asks the user first
 --- if there are many files.
 ---@param chosen gemini_bridge.Chosen
----@param done? fun(chosen: gemini_bridge.ChosenFile[]) Called after the decision was sent.
+---@param done? gemini_bridge.DecisionDone
 ---@param is_forced? boolean
 function M.undo_chosen(chosen, done, is_forced)
   M.confirm(is_forced and 0 or #chosen.files, function()
@@ -195,8 +214,9 @@ function M.undo_chosen(chosen, done, is_forced)
 end
 
 --- Reverts the user's last decision (keep or undo) in all files.
-function M.revert()
-  send("changes_revert", vim.empty_dict())
+---@param done? gemini_bridge.DecisionDone
+function M.revert(done)
+  M.send("changes_revert", vim.empty_dict(), done)
 end
 
 ---@param opts gemini_bridge.ChangeOptions

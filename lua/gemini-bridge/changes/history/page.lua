@@ -1,6 +1,5 @@
 --- Implements the page of `:GeminiHistory`. A tree at the left lists the proposals and changes of CLIs by turn. A
 --- window at the right shows the entry under the cursor. The user can undo entries.
-local channel = require("gemini-bridge.bridge.channel")
 local compare = require("gemini-bridge.changes.page.compare")
 local entries = require("gemini-bridge.changes.history.entries")
 local focus = require("gemini-bridge.editor.focus_and_mode")
@@ -104,20 +103,6 @@ local function select(shown, node)
   end
 end
 
---- Marks the entries that the Node host has undone.
----@param params gemini_bridge.calls.history_undone
-function M.undone(params)
-  scheduler.next(function()
-    local shown = get()
-    for _, id in ipairs(shown and params.ids or {}) do
-      shown.undone[id] = true
-    end
-    if shown then
-      draw(shown)
-    end
-  end)
-end
-
 --- Goes to the next or previous history entry.
 ---@param shown gemini_bridge.HistoryPage
 ---@param direction 1|-1
@@ -195,7 +180,14 @@ local function undo(shown, lines)
     ids[#ids + 1], files[entry.path] = entry.id, true
   end
   keep_and_undo.confirm(vim.tbl_count(files), function()
-    channel.notify("history_undo", { ids = ids })
+    keep_and_undo.send("history_undo", { ids = ids }, function(undone)
+      for _, id in ipairs(undone) do
+        shown.undone[id] = true
+      end
+      if get() == shown then
+        draw(shown)
+      end
+    end)
   end)
 end
 

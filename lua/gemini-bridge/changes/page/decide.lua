@@ -1,5 +1,6 @@
 --- Keeps or undoes what the user has chosen on the page: a hunk, selected lines, files, a turn or all changes.
 local keep_and_undo = require("gemini-bridge.changes.keep_and_undo")
+local hunks = require("gemini-bridge.difference.hunks")
 local files = require("gemini-bridge.changes.page.files")
 local layout = require("gemini-bridge.changes.page.layout")
 local notify = require("gemini-bridge.notify")
@@ -9,55 +10,25 @@ local signs = require("gemini-bridge.changes.signs")
 local tree = require("gemini-bridge.changes.page.tree")
 local tree_view = require("gemini-bridge.changes.page.tree_view")
 local file_view = require("gemini-bridge.changes.page.file_view")
-local next_hunk = require("gemini-bridge.changes.page.next_hunk")
 
 local M = {}
 
 ---@alias gemini_bridge.Verb "keep"|"undo"
 
---- Returns true if at least one chosen hunk can be undone. A hunk cannot be undone after the user has edited the hunk.
----@param chosen gemini_bridge.ChosenFile
----@return boolean
-local function is_undoable(chosen)
-  local file = files.get(chosen.path)
-  local change = file and file.change
-  if not change or change.fixed then
-    return false
-  end
-  local meant = vim.tbl_filter(function(hunk)
-    return not chosen.hunks or vim.list_contains(chosen.hunks, hunk.id)
-  end, change.hunks)
-  return #meant == 0 or vim.iter(meant):any(function(hunk)
-    return not hunk.conflict
-  end)
-end
-
---- Keeps or undoes changes, then goes to the next undecided hunk. The cursor stays if none of the chosen hunks can be
---- undone. Tells the user if the choice is empty.
+--- Keeps or undoes changes, then goes to the next undecided hunk. The cursor stays if nothing was decided. Tells the
+--- user if the choice is empty.
 ---@param shown gemini_bridge.Page
 ---@param verb gemini_bridge.Verb
 ---@param chosen? gemini_bridge.Chosen
----@param from? integer First selected line. nil for whole hunks. With selected lines, a part of a hunk may stay
---- undecided, so the cursor moves only after the host has answered.
+---@param from? integer First line of the decided text. Default: the line of the cursor.
 local function apply(shown, verb, chosen, from)
   if not chosen or #chosen.files == 0 then
     return notify("No unreviewed changes here.")
   end
   local act = verb == "keep" and keep_and_undo.keep_chosen or keep_and_undo.undo_chosen
-  act(chosen, function(sent)
-    if verb == "undo" and not vim.iter(sent):any(is_undoable) then
-      return
-    end
-    if from then
-      -- After the Node host has confirmed the decision, `page` moves the cursor to the goal.
-      local name = chosen.files[1].path
-      next_hunk.note_decided({ { path = name, hunks = {} } })
-      shown.goal = { path = name, line = from }
-      return
-    end
-    next_hunk.note_decided(sent)
-    if #sent > 0 then
-      page.go_on(shown)
+  act(chosen, function(decided)
+    if decided.path and page.get() == shown then
+      page.go_on(shown, from and from - 1)
     end
   end)
 end
@@ -66,7 +37,7 @@ end
 --- the user if there is no undecided change.
 ---@param shown gemini_bridge.Page
 ---@param lines? [integer, integer] First and last selected line.
----@return gemini_bridge.Chosen?
+---@return gemini_bridge.Chosen? chosen, integer? first First line of the chosen text.
 local function choose_hunk(shown, lines)
   local file = shown.current and files.get(shown.current)
   local change = file and file.change
@@ -81,12 +52,13 @@ local function choose_hunk(shown, lines)
   end
   local line = vim.api.nvim_win_get_cursor(shown.right)[1]
   local first, last = unpack(lines or { line, line })
-  local ids = signs.ids(buf, first, last)
-  if #ids == 0 then
+  local meant = hunks.overlapping(signs.list(buf), first, last)
+  if #meant == 0 then
     return notify("No unreviewed changes here.", "warn")
   end
   local range = lines and { from = first, to = last } or nil
-  return { files = { { path = file.path, hunks = ids, range = range } } }
+  local chosen = { files = { { path = file.path, hunks = signs.ids(buf, first, last), range = range } } }
+  return chosen, lines and first or meant[1].first
 end
 
 --- Returns the undecided files of tree nodes, including all files below these nodes.
@@ -155,9 +127,9 @@ function M.hunk(shown, verb)
       )
     end
   end
-  local chosen = choose_hunk(shown, lines)
+  local chosen, first = choose_hunk(shown, lines)
   if chosen then
-    apply(shown, verb, chosen, lines and lines[1])
+    apply(shown, verb, chosen, first)
   end
 end
 

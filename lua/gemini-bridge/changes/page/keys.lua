@@ -35,7 +35,6 @@ end
 ---@param shown gemini_bridge.Page
 ---@param direction 1|-1
 local function step(shown, direction)
-  next_hunk.settle()
   for _ = 1, vim.v.count1 do
     if not page.go(shown, direction) then
       return tell_end(shown)
@@ -46,7 +45,6 @@ end
 ---@param shown gemini_bridge.Page
 ---@param direction 1|-1
 local function step_file(shown, direction)
-  next_hunk.settle()
   local node = next_hunk.file(shown.list, page.current_node(shown), direction)
   if node then
     page.show(shown, node)
@@ -95,9 +93,11 @@ end
 --- Reverts the user's last decision.
 ---@param shown gemini_bridge.Page
 local function revert(shown)
-  next_hunk.settle()
-  shown.is_reverting = true
-  keep_and_undo.revert()
+  keep_and_undo.revert(function(decided)
+    if decided.path and page.get() == shown then
+      page.go_to_hunk(shown, decided.path, decided.hunk)
+    end
+  end)
 end
 
 --- Asks the user for a note on the selected lines of the file or the line of the cursor.

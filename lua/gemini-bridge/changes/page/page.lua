@@ -4,6 +4,7 @@ local changes = require("gemini-bridge.changes.changes")
 local channel = require("gemini-bridge.bridge.channel")
 local compare = require("gemini-bridge.changes.page.compare")
 local files = require("gemini-bridge.changes.page.files")
+local hunks = require("gemini-bridge.difference.hunks")
 local layout = require("gemini-bridge.changes.page.layout")
 local modified_event = require("gemini-bridge.editor.modified_event")
 local notify = require("gemini-bridge.notify")
@@ -27,9 +28,6 @@ local MAX_PATCHED_FILES = 50
 ---@field list gemini_bridge.Node[] Files in the order of navigation.
 ---@field by_path table<string, gemini_bridge.Node> Nodes of all changed files.
 ---@field current? string Path of the file at the right.
----@field goal? { path: string, hunk?: integer, line?: integer } Place for the cursor after the Node host has confirmed
---- a decision: the hunk with the id `hunk`, or the first undecided hunk at or below `line`.
----@field is_reverting? boolean True after the user has reverted a decision. The cursor then moves to the restored hunk.
 
 local page ---@type gemini_bridge.Page?
 --- Paths of files with new counts or states since the last drawing. nil if the whole tree must be drawn.
@@ -37,7 +35,6 @@ local changed = {} ---@type table<string, true>?
 
 local function reset()
   page = nil
-  next_hunk.settle()
   scheduler.next(function()
     if not page then
       file_view.clear()
@@ -136,7 +133,7 @@ function M.show(shown, node, direction)
   end
   file_view.mark(buf, file.path, not compare.is_open(shown.right))
   direction = direction or 1
-  local hunk = next_hunk.hunk(buf, file, direction == 1 and 0 or math.huge, direction)
+  local hunk = hunks.next(signs.list(buf), direction == 1 and 0 or math.huge, direction)
   if hunk then
     layout.go_to_line(shown, hunk.first)
   end
@@ -153,9 +150,8 @@ function M.go(shown, direction, from)
   local node = M.current_node(shown)
   if file and node and file.change and layout.shows_own(shown) then
     local line = from or vim.api.nvim_win_get_cursor(shown.right)[1]
-    local hunk = next_hunk.hunk(shown.right_buf, file, line, direction)
+    local hunk = hunks.next(signs.list(shown.right_buf), line, direction)
     if hunk then
-      shown.goal = { path = file.path, hunk = hunk.id }
       layout.go_to_line(shown, hunk.first)
       return true
     end
@@ -179,7 +175,11 @@ end
 ---@return boolean found
 function M.go_to_closed(shown)
   local left = vim.iter(shown.rows):find(function(node)
-    return node.kind == "group" and not node.is_open and vim.iter(tree.items({ node })):any(next_hunk.is_left)
+    return node.kind == "group"
+      and not node.is_open
+      and vim.iter(tree.items({ node })):any(function(file)
+        return file.change ~= nil
+      end)
   end)
   if left then
     vim.api.nvim_win_set_cursor(shown.tree, { left.row, 0 })
@@ -197,55 +197,21 @@ function M.go_on(shown, from)
   end
 end
 
+--- Goes to a hunk that is undecided again after the user has reverted a decision.
 ---@param shown gemini_bridge.Page
----@param is_meant fun(hunk: gemini_bridge.ChangeHunk): boolean Returns true for the hunk to go to.
-local function go_to_hunk(shown, is_meant)
-  local placed = vim.iter(signs.list(shown.right_buf)):find(is_meant)
-  if placed then
-    layout.go_to_line(shown, placed.first)
-  end
-end
-
---- Goes to the hunk that is undecided again after the user has reverted a decision.
----@param shown gemini_bridge.Page
----@param name string
----@param before? gemini_bridge.Change State of the file before the decision was reverted. Contains the undecided hunks
---- at that time, without the restored hunk.
-local function go_back(shown, name, before)
-  local known = {}
-  for _, hunk in ipairs(before and before.hunks or {}) do
-    known[hunk.id] = true
-  end
+---@param name string Path of the file.
+---@param id? integer Id of the hunk. Default: the first hunk.
+function M.go_to_hunk(shown, name, id)
+  redraw.all(shown)
   if not shown.by_path[name] then
-    redraw.all(shown)
+    return
   end
   M.show(shown, shown.by_path[name])
-  go_to_hunk(shown, function(hunk)
-    return not known[hunk.id]
+  local placed = vim.iter(signs.list(shown.right_buf)):find(function(hunk)
+    return hunk.id == id
   end)
-end
-
---- Handles new changes of a file. Marks the changes if the page shows the file.
----@param shown gemini_bridge.Page
----@param name string
----@param is_answer boolean True if the Node host has confirmed a decision. The cursor then moves to `goal`.
-local function follow(shown, name, is_answer)
-  local buf, goal = shown.right_buf, shown.goal
-  if name ~= shown.current or not layout.shows_own(shown) then
-    return
-  elseif path.buffer(name) == buf then
-    file_view.mark(buf, name, not compare.is_open(shown.right))
-  end
-  if not is_answer or not goal or goal.path ~= name then
-    return
-  end
-  shown.goal = nil
-  if goal.line then
-    M.go_on(shown, goal.line - 1)
-  else
-    go_to_hunk(shown, function(hunk)
-      return hunk.id == goal.hunk
-    end)
+  if placed then
+    layout.go_to_line(shown, placed.first)
   end
 end
 
@@ -271,16 +237,12 @@ local function listen(shown)
         files.drop_undecided()
         return refresh()
       end
-      local before = files.get(name)
-      local known = before and before.change
-      local is_answer = next_hunk.settle(name)
       local is_moved = files.update(name, change, decision)
-      follow(shown, name, is_answer)
-      refresh(not is_moved and shown.by_path[name] and name or nil)
-      if change and shown.is_reverting then
-        shown.is_reverting = nil
-        go_back(shown, name, known)
+      local buf = shown.right_buf
+      if name == shown.current and layout.shows_own(shown) and path.buffer(name) == buf then
+        file_view.mark(buf, name, not compare.is_open(shown.right))
       end
+      refresh(not is_moved and shown.by_path[name] and name or nil)
     end),
   }
 end
