@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
+import { ATTACHED } from "../support/attached.ts";
 import { RunningBridge } from "../support/bridge.ts";
 import { connectClient } from "../support/client.ts";
 import { HookedAgent } from "../support/hooked-agent.ts";
@@ -59,7 +60,7 @@ const INIT = `
   _G.agent = vim.fn.getcwd() .. '/../home/agent.sh'
   require('gemini-bridge').setup({ terminal = { cmd = { 'sh', _G.agent } } })`;
 
-const AGENT = `printf %s "$PWD" >"$HOME/directory"; echo ready; exec cat\n`;
+const AGENT = `${ATTACHED}; printf %s "$PWD" >"$HOME/directory"; echo ready; exec cat\n`;
 
 async function start(t: Test) {
   const files = Object.fromEntries(NAMES.map((name) => [name, "old\n"]));

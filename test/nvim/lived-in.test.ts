@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import t, { type Test } from "tap";
 import { shows } from "../support/agent.ts";
+import { ATTACHED } from "../support/attached.ts";
 import { AGENT, receives } from "../support/echo.ts";
 import { LIVED_IN } from "../support/lived-in.ts";
 import { startPage } from "../support/page.ts";
@@ -18,7 +19,7 @@ const page = await startPage(t, {
     "b.lua": "return 1\n",
     "c.lua": "return 1\n",
     "agent.sh": AGENT,
-    "bin/gemini": "#!/bin/sh\necho ready\nexec cat\n",
+    "bin/gemini": `#!/bin/sh\n${ATTACHED}\necho ready\nexec cat\n`,
   },
   args: ["a.lua"],
   tui: { columns: 160, lines: 50 },

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { ATTACHED } from "../support/attached.ts";
 import { startBridge } from "../support/bridge.ts";
 import { AGENT, received, receives, startWithEcho as start } from "../support/echo.ts";
 import { root, startNvim } from "../support/nvim.ts";
@@ -125,7 +126,7 @@ t.test("with :GeminiSend!, Enter is pressed only after the CLI shows the text", 
   await receives(nvim, "<@a.txt go >\r");
 
   const deaf = await start(t, "", {
-    files: { "agent.sh": "stty raw -echo; echo 'Apply this change?'; exec cat >keys\n" },
+    files: { "agent.sh": `${ATTACHED}; stty raw -echo; echo 'Apply this change?'; exec cat >keys\n` },
   });
   await deaf.command("edit a.txt");
   await deaf.input(":GeminiSend! go<CR>");

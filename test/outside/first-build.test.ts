@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { appendFileSync, chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import t, { type Test } from "tap";
+import { ATTACHED } from "../support/attached.ts";
 import { type Nvim, type NvimOptions, root, startNvim } from "../support/nvim.ts";
 import { copyPlugin, useCopy } from "../support/plugin.ts";
 import { makeDirectory } from "../support/sandbox.ts";
@@ -28,12 +29,12 @@ const shows = (nvim: Nvim, pattern: RegExp) =>
     10_000,
   );
 
-const CLI = "sh', '-c', 'echo the CLI is here; cat";
+const CLI = `'sh', '-c', [[${ATTACHED}; echo the CLI is here; cat]]`;
 
 t.test(":Gemini offers to build, and continues after the build", async (t) => {
   const nvim = await startBeside(
     t,
-    `require('gemini-bridge').setup({ terminal = { cmd = { '${CLI}' }, size = 40 } })`,
+    `require('gemini-bridge').setup({ terminal = { cmd = { ${CLI} }, size = 40 } })`,
   );
   await nvim.type(":Gemini\r");
   await shows(nvim, QUESTION);
@@ -165,7 +166,7 @@ function startUpdatable(t: Test) {
 
 t.test("after an update, restarting the running bridge is offered only once", async (t) => {
   const { copy, update } = startUpdatable(t);
-  const init = `${useCopy(copy)} require('gemini-bridge').setup({ terminal = { cmd = { '${CLI}' }, size = 40 } })`;
+  const init = `${useCopy(copy)} require('gemini-bridge').setup({ terminal = { cmd = { ${CLI} }, size = 40 } })`;
   const nvim = await startNvim(t, { tui: { columns: 80, lines: 24 }, init });
   await nvim.startBridge(20_000);
   const host = "return require('gemini-bridge').status().pid";

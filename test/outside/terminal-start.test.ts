@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import t from "tap";
 import { childPid, layout, shows, startWithAgent } from "../support/agent.ts";
+import { ATTACHED } from "../support/attached.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
 import { isAlive } from "../support/processes.ts";
 
@@ -59,7 +60,7 @@ t.test("a login that Google refuses is recognized on the screen, and reported on
     "│ Failed to sign in. Message: This client is no longer │",
     "│ supported for Gemini Code Assist for individuals.    │",
   ].join("\\n");
-  const nvim = await startWithAgent(t, `cmd = { 'sh', '-c', 'printf "${screen}"; sleep 0.1; cat' }`);
+  const nvim = await startWithAgent(t, `cmd = { 'sh', '-c', [[${ATTACHED}; printf "${screen}"; cat]] }`);
   const hints = async () =>
     (await nvim.messages()).match(/personal accounts: choose an API key/g)?.length ?? 0;
   await nvim.command("Gemini");

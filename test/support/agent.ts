@@ -1,6 +1,7 @@
 /** Starts Neovims in which a small shell program replaces the CLI, and reads the layout of windows. */
 import type { Test } from "tap";
 import { z } from "zod";
+import { ATTACHED } from "./attached.ts";
 import { type Nvim, type NvimOptions, startNvim } from "./nvim.ts";
 import { waitFor } from "./wait.ts";
 
@@ -9,6 +10,7 @@ import { waitFor } from "./wait.ts";
  * then echoes its input. The child process ends when the test removes the home directory.
  */
 const AGENT = `
+${ATTACHED}
 trap '' HUP
 echo "args <$*> in <$(pwd)>"
 env | grep -iE '^(GEMINI_CLI_IDE_|no_proxy|REMOTE_CONTAINERS|EXTRA|SHLVL)' | sort

@@ -1,11 +1,12 @@
 /** Starts a Neovim in which `:Gemini` runs a program that echoes its input. */
 import { existsSync, readFileSync } from "node:fs";
 import type { Test } from "tap";
+import { ATTACHED } from "./attached.ts";
 import { type Nvim, type NvimOptions, startNvim } from "./nvim.ts";
 import { waitFor } from "./wait.ts";
 
 /** A program that enables bracketed paste, then stores and echoes each received byte. */
-export const AGENT = "stty raw -echo; echo ready; printf '\\033[?2004h'; exec tee received\n";
+export const AGENT = `${ATTACHED}; stty raw -echo; echo ready; printf '\\033[?2004h'; exec tee received\n`;
 const FILES = {
   "agent.sh": AGENT,
   "a.txt": "one\ntwo\nthree\nfour\n",
