@@ -16,7 +16,7 @@ for (const hasHooks of [true, false])
     const cli = await geminiIn(nvim);
     await cli.waitForScreen(/Type your message/, 40_000);
     const client = "(require('gemini-bridge').status().clients[1] or {})";
-    await nvim.waitFor(hasHooks ? `${client}.hooks` : `${client}.id`, "the connection", 20_000);
+    await nvim.waitFor(hasHooks ? `${client}.hooks` : `${client}.id`, "the connection");
 
     const isIn = (name: string) =>
       nvim.waitFor(
@@ -24,21 +24,19 @@ for (const hasHooks of [true, false])
           { vim.fn.fnamemodify((vim.b.gemini_diff or {}).filePath or '', ':t'), vim.api.nvim_get_mode().mode },
           { '${name}', 'n' })`,
         `${name} in Normal mode`,
-        20_000,
       );
     const writes = ["a.txt", "b.txt"].map((name) =>
       call("write_file", { file_path: nvim.path(name), content: "two\n" }),
     );
     model.say(writes, [{ text: "All done." }]);
     await cli.type("Write both.");
-    await nvim.waitFor("#require('gemini-bridge').diffs() > 0", "the first proposal", 20_000);
+    await nvim.waitFor("#require('gemini-bridge').diffs() > 0", "the first proposal");
     await nvim.input("<C-\\><C-n>:GeminiReview<CR>");
     await isIn("a.txt");
     await nvim.input(":w<CR>");
     await nvim.waitFor(
       `vim.iter(require('gemini-bridge').diffs()):any(function(diff) return diff.filePath == '${nvim.path("b.txt")}' end)`,
       "the second proposal",
-      20_000,
     );
     if (!hasHooks) {
       t.equal(
@@ -57,7 +55,7 @@ for (const hasHooks of [true, false])
 
     model.say([call("write_file", { file_path: nvim.path("b.txt"), content: "two\n" })]);
     await cli.type("Write b again.");
-    await nvim.waitFor("#require('gemini-bridge').diffs() > 0", "the third proposal", 20_000);
+    await nvim.waitFor("#require('gemini-bridge').diffs() > 0", "the third proposal");
     model.say([{ text: "I see." }]);
     await nvim.input('<C-\\><C-n>:GeminiReject use "three" | not % of 2<CR>');
     await cli.waitForScreen(/I see\./, 20_000);

@@ -63,7 +63,7 @@ t.test("a restarted host answers its clients while Neovim is busy", async (t) =>
   );
   const host = await bridge.host();
   process.kill(host, "SIGKILL");
-  await waitFor(() => existsSync(isBusy), "Neovim to be busy with what the host tells it", 10_000);
+  await waitFor(() => existsSync(isBusy), "Neovim to be busy with what the host tells it");
   const body = JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/list" });
   const answer = await ask(port, { headers: session, body });
   t.equal(answer.status, 200);
@@ -213,7 +213,7 @@ t.test("a host that keeps crashing is given up after five restarts, and can be s
   // Replaces the Node program by a program that exits immediately.
   await nvim.lua("require('gemini-bridge').setup({ node = 'false' })");
   process.kill(await bridge.host(), "SIGKILL");
-  await nvim.bridgeIs("stopped", 15_000);
+  await nvim.bridgeIs("stopped");
   const messages = await nvim.messages();
   t.equal(messages.match(/has crashed \(/g)?.length, 1);
   t.equal(messages.match(/has crashed repeatedly/g)?.length, 1);

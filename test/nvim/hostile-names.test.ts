@@ -103,7 +103,7 @@ t.test("no name is executed or expanded where it is shown or passed on", async (
     );
     for (const name of NAMES) await agent.write(name, "new\n");
     await agent.done();
-    await nvim.waitFor(`#require('gemini-bridge').changes() == ${NAMES.length}`, "the changes", 20_000);
+    await nvim.waitFor(`#require('gemini-bridge').changes() == ${NAMES.length}`, "the changes");
     const texts = `local paths, texts = ..., {}
       for _, path in ipairs(paths) do
         local buf = vim.iter(vim.api.nvim_list_bufs()):find(function(b) return vim.api.nvim_buf_get_name(b) == path end)
@@ -113,7 +113,7 @@ t.test("no name is executed or expanded where it is shown or passed on", async (
     const paths = NAMES.map((name) => nvim.path(name));
     const reloaded = async () =>
       JSON.stringify(await nvim.lua(texts, paths)) === JSON.stringify(paths.map((path) => `${path}new`));
-    await nvim.waitFor(reloaded, "the buffers to be reloaded", 20_000).catch(async () => {
+    await nvim.waitFor(reloaded, "the buffers to be reloaded").catch(async () => {
       t.same(
         await nvim.lua(texts, paths),
         paths.map((path) => `${path}new`),
@@ -136,7 +136,7 @@ t.test("no name is executed or expanded where it is shown or passed on", async (
     for (const name of NAMES) {
       await nvim.lua("require('gemini-bridge').undo({ path = ..., file = true })", nvim.path(name));
     }
-    await nvim.waitFor("#require('gemini-bridge').changes() == 0", "the files to be restored", 20_000);
+    await nvim.waitFor("#require('gemini-bridge').changes() == 0", "the files to be restored");
     await isHarmless(t, nvim, "undo");
     for (const name of NAMES) await agent.write(name, undefined);
     await nvim.command("GeminiChanges");
@@ -144,7 +144,7 @@ t.test("no name is executed or expanded where it is shown or passed on", async (
     await isHarmless(t, nvim, "deleted files");
     await nvim.input("q");
     await nvim.command("GeminiUndo! all");
-    await nvim.waitFor("#require('gemini-bridge').changes() == 0", "the files to be created again", 20_000);
+    await nvim.waitFor("#require('gemini-bridge').changes() == 0", "the files to be created again");
     t.ok(NAMES.every((name) => existsSync(nvim.path(name))));
     await isHarmless(t, nvim, "undo all");
   });
@@ -205,7 +205,7 @@ t.test("no name is executed or expanded where it is shown or passed on", async (
     await nvim.lua("vim.uv.chdir(...) vim.fn.chdir('.')", nvim.dirs.workspace);
     for (const name of NAMES)
       await nvim.lua("require('gemini-bridge').send({ files = { ... } })", nvim.path(name));
-    await nvim.waitFor("#require('gemini-bridge.prompt.outbox').list() == 0", "the prompts", 20_000);
+    await nvim.waitFor("#require('gemini-bridge.prompt.outbox').list() == 0", "the prompts");
     await nvim.says("A path with a control character cannot be sent: a^@#x. Rename the file");
     await isHarmless(t, nvim, "prompt");
   });

@@ -189,7 +189,7 @@ t.test("an edited text is kept until the file contains it, or the user has rejec
   t.match(drafts(nvim), "unwritten", "after a kill, the next Neovim would find it");
   t.same(keptTexts(nvim), [], "the CLI may still write the texts");
 
-  const said = await nvim.says(/did not write your edits to refused\.txt\. Open them with :edit \S+/, 15_000);
+  const said = await nvim.says(/did not write your edits to refused\.txt\. Open them with :edit \S+/);
   t.match(said, /Gemini CLI did not write your edits to unwritten\.txt\. Open them with :edit gemini:\S+/);
   t.notMatch(said, /edits to (other|written|rejected|again|untouched)/);
   const kept = ["unwritten.txt", "refused.txt", "other.txt"];

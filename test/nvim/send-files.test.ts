@@ -130,7 +130,7 @@ else
     });
     await nvim.command("lua Snacks.explorer()");
     const listed = "vim.bo.filetype == 'snacks_picker_list' and vim.fn.search('zz.txt', 'n') == 5";
-    await nvim.waitFor(listed, "the explorer", 10_000);
+    await nvim.waitFor(listed, "the explorer");
     await nvim.input("G:GeminiSend<CR>");
     await receives(nvim, "<@zz.txt >");
     await nvim.input(":3,4GeminiSend these<CR>");

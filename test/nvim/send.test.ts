@@ -145,9 +145,9 @@ t.test("a suggestion of the CLI in its prompt is replaced, and a text of the use
   const sent = () => (existsSync(nvim.path("sent")) ? readFileSync(nvim.path("sent"), "utf8") : "");
   const send = (text: string) =>
     nvim.lua("require('gemini-bridge').send({ source = 'nothing', text = ..., submit = true })", text);
-  const sends = (text: string) => nvim.waitFor(() => sent() === text, `${text} in ${sent()}`, 20_000);
+  const sends = (text: string) => nvim.waitFor(() => sent() === text, `${text} in ${sent()}`);
   const shows = (pattern: RegExp) =>
-    nvim.waitFor(async () => pattern.test((await nvim.screen()).join("\n")), `${pattern}`, 20_000);
+    nvim.waitFor(async () => pattern.test((await nvim.screen()).join("\n")), `${pattern}`);
   await nvim.command("Gemini cli=qwen");
   await shows(/ ➜ workspace/);
   await send("first");

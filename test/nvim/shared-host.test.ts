@@ -145,7 +145,7 @@ t.test("a stop right after the start of the shared host succeeds", async (t) => 
   await nvim.lua("local b = require('gemini-bridge') b.start() b.stop()");
   await nvim.bridgeIs("stopped");
   await nvim.lua("local b = require('gemini-bridge') b.start()");
-  await nvim.bridgeIs("running", 15_000);
+  await nvim.bridgeIs("running");
   await bridge.client();
   t.equal(bridge.files().length, 1);
   t.equal(await nvim.messages(), "");

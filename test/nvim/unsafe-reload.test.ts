@@ -138,6 +138,6 @@ exec unshare --user --map-root-user sh -c 'echo 0 >/proc/sys/user/max_inotify_wa
       "there is no room",
     );
     writeFileSync(nvim.path("a.txt"), "polled text\n");
-    await nvim.waitFor(`${TEXT("a.txt")} == 'polled text'`, "the new text", 10_000);
+    await nvim.waitFor(`${TEXT("a.txt")} == 'polled text'`, "the new text");
   });
 }

@@ -32,15 +32,14 @@ const isDoing = (nvim: Nvim, activity: string) =>
   nvim.waitFor(
     `vim.tbl_get(require('gemini-bridge').status(), 'clients', 1, 'activity') == '${activity}'`,
     activity,
-    20_000,
   );
 const reviews = (nvim: Nvim) => nvim.lua("return #require('gemini-bridge').diffs()");
-const hasReview = (nvim: Nvim) => nvim.waitFor(async () => (await reviews(nvim)) === 1, "the review", 20_000);
+const hasReview = (nvim: Nvim) => nvim.waitFor(async () => (await reviews(nvim)) === 1, "the review");
 
 /** Returns the events since the last call. */
 async function told(nvim: Nvim, count: number): Promise<string[]> {
   const all = "_G.told";
-  await nvim.waitFor(`#${all} >= ${count}`, `${count} events`, 10_000);
+  await nvim.waitFor(`#${all} >= ${count}`, `${count} events`);
   return z.array(z.string()).parse(await nvim.lua(`local told = ${all}; ${all} = {}; return told`));
 }
 
@@ -110,10 +109,10 @@ t.test("hooks report the turns of the real CLI in YOLO mode", async (t) => {
     const diffs = async () => Paths.parse(await nvim.lua("return require('gemini-bridge').diffs()"));
     const reviewed: string[] = [];
     for (let i = 0; i < 3; i += 1) {
-      await nvim.waitFor(async () => (await diffs()).length === 1, `review ${i + 1}`, 20_000);
+      await nvim.waitFor(async () => (await diffs()).length === 1, `review ${i + 1}`);
       reviewed.push(...(await diffs()).map(({ filePath }) => basename(filePath)));
       await nvim.command("GeminiAccept");
-      await nvim.waitFor(async () => (await diffs()).length === 0, "it to be decided", 10_000);
+      await nvim.waitFor(async () => (await diffs()).length === 0, "it to be decided");
     }
     await cli.waitForScreen(/All is done\./, 20_000);
     t.same(reviewed.sort(), ["c.txt", "crlf.txt", "crlf.txt"]);
@@ -131,7 +130,7 @@ t.test("hooks report the turns of the real CLI in YOLO mode", async (t) => {
     await nvim.command("GeminiHistory");
     const isShown = async () =>
       /crlf\.txt/.test(String(await nvim.lua("return vim.fn.bufname(vim.fn.winbufnr(vim.fn.winnr('$')))")));
-    await nvim.waitFor("vim.bo.filetype == 'gemini_history'", "the page", 10_000);
+    await nvim.waitFor("vim.bo.filetype == 'gemini_history'", "the page");
     await nvim.input("4G"); // the line below the turn, the new file and the first change
     await nvim.waitFor(isShown, "the last change of the file");
     await nvim.command("GeminiUndo");
@@ -247,7 +246,7 @@ t.test("Esc in the terminal of :Gemini ends the turn", async (t) => {
     await cli.type("Wait alone.");
     await cli.waitForScreen(/Allow execution/);
     await cli.press("\r");
-    await nvim.waitFor(async () => existsSync(nvim.path("made.txt")), "the tool to run", 10_000);
+    await nvim.waitFor(async () => existsSync(nvim.path("made.txt")), "the tool to run");
     await cli.press("\x1b");
     t.same(await told(nvim, 3), ["TurnStarted: Wait alone.", "Waiting", "TurnEnded"]);
     await nvim.waitFor("#require('gemini-bridge').changes() == 1", "the change, without another prompt");

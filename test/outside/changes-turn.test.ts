@@ -83,7 +83,7 @@ for (const { cli, args, replace, extra, shell } of CLIS)
       await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the CLI", 30_000);
       await nvim.command("GeminiSend! --text Change everything.");
       await (await geminiIn(nvim)).waitForScreen(/All done\./, 120_000);
-      await nvim.waitFor(async () => (await changes(nvim)).size === COUNT, "all changes", 20_000);
+      await nvim.waitFor(async () => (await changes(nvim)).size === COUNT, "all changes");
       const written = new Map([...allNames()].map((name) => [name, bytes(nvim, name)]));
       const decisions = new Map<string, ("s" | "x")[]>();
 
@@ -93,7 +93,7 @@ for (const { cli, args, replace, extra, shell } of CLIS)
 
       const next = await startNvim(t, { after: nvim, env: { PATH: process.env["PATH"] ?? "" } });
       await next.command("GeminiStart");
-      await next.waitFor(async () => (await changes(next)).size === COUNT / 2, "the other half", 20_000);
+      await next.waitFor(async () => (await changes(next)).size === COUNT / 2, "the other half");
       await decide(t, next, decisions, 0);
 
       t.equal(decisions.size, COUNT);

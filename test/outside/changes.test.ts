@@ -28,7 +28,7 @@ async function start(t: Test, args: string) {
   await nvim.startBridge();
   linkExtension(nvim.dirs.home);
   const cli = await startCliInNvim(t, nvim, { model, args });
-  await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the CLI to connect", 20_000);
+  await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the CLI to connect");
   const write = (name: string, content: string): Turn => [
     call("write_file", { file_path: nvim.path(name), content }),
   ];
@@ -106,14 +106,14 @@ t.test('"Allow for this session" turns reviews into listed changes', async (t) =
   await cli.waitForScreen(/It is one\./, 20_000);
   model.say(write("gone.txt", "two\n"), [{ text: "It is two." }]);
   await cli.type("Write two.");
-  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the CLI to ask again", 20_000);
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the CLI to ask again");
   await nvim.command("GeminiAccept");
   await cli.waitForScreen(/It is two\./, 20_000);
   t.equal(read("gone.txt"), "two\n");
   t.same(await changes(), [], "what was reviewed is no change");
 
   t.match(await cli.slash("/ide disable"), /disabled|disconnected/i);
-  await nvim.waitFor("#require('gemini-bridge').status().clients == 0", "the CLI to be gone", 10_000);
+  await nvim.waitFor("#require('gemini-bridge').status().clients == 0", "the CLI to be gone");
   model.say(write("gone.txt", "three\n"), write("gone.txt", "four\n"), [{ text: "It is four." }]);
   await cli.type("Write three.");
   await allow();

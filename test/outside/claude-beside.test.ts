@@ -30,7 +30,6 @@ t.test("Claude Code and Gemini CLI work in one Neovim", async (t: Test) => {
         return client.cli == 'claude' and client.activity == '${expected}'
       end)`,
       `Claude Code to be ${expected}`,
-      20_000,
     );
   const edits = (old_string: string, new_string: string): Turn[] => [
     [call("Read", { file_path: path })],
@@ -111,11 +110,7 @@ t.test("Claude Code and Gemini CLI work in one Neovim", async (t: Test) => {
     await nvim.waitFor("#require('gemini-bridge').changes() == 1", "the change");
     t.equal(await nvim.lua("return require('gemini-bridge').changes()[1].cli"), "claude");
     await diffs(0);
-    await nvim.waitFor(
-      "require('gemini-bridge.terminal.terminals').get('printer') == nil",
-      "its end",
-      20_000,
-    );
+    await nvim.waitFor("require('gemini-bridge.terminal.terminals').get('printer') == nil", "its end");
     await nvim.waitFor(`#${CLIS} == 2`, "the others");
     await nvim.command("GeminiUndo! all");
     await nvim.waitFor("#require('gemini-bridge').changes() == 0", "no changes");

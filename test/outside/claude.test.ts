@@ -148,7 +148,7 @@ t.test("Claude Code asks for a review of each edit", async (t: Test) => {
       await says("I have read it");
       t.match(model.promptText(), /mine\\+nunsaved/);
       // Waits for the prompt that the question of the CLI has delayed. The prompt may become part of the same turn.
-      await nvim.waitFor(async () => /This waits/.test(model.promptText()), "the waiting prompt", 10_000);
+      await nvim.waitFor(async () => /This waits/.test(model.promptText()), "the waiting prompt");
       await nvim.command("silent! undo");
       await idle(nvim);
     },
@@ -157,7 +157,7 @@ t.test("Claude Code asks for a review of each edit", async (t: Test) => {
   await t.test("Claude Code reconnects by itself after a crash of the host", async (t) => {
     const [lock] = readLocks(nvim.dirs.home);
     await new RunningBridge(t, nvim).replaceHost();
-    await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "its return", 20_000);
+    await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "its return");
     t.same(readLocks(nvim.dirs.home), [lock]);
     model.say(...edits("drei", "three"));
     await nvim.command("GeminiSend! --text And back.");

@@ -25,7 +25,6 @@ t.test(":Gemini runs the real CLI, which connects", async (t) => {
       nvim.waitFor(
         async () => /Connected to Neovim/.test(await gemini.slash("/ide status")),
         "it to connect",
-        15_000,
       ),
     );
     t.notMatch(await nvim.messages(), /ide enable/, "nothing to remind of");

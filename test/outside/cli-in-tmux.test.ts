@@ -42,7 +42,7 @@ class PaneCli {
       if (!isHigher) this.tmux("send-keys", "C-j");
       return isHigher;
     };
-    await waitFor(isBroken, "a line break after the text", 20_000);
+    await waitFor(isBroken, "a line break after the text");
     this.tmux("send-keys", "End", "Enter");
   }
 
@@ -158,17 +158,13 @@ t.test("edits of a CLI in tmux are tracked, undone and gated, even after :Gemini
   await isGated("b.txt", "second");
 
   await bridge.replaceHost(() => nvim.command("GeminiRestart"));
-  await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the CLI to be back", 20_000);
+  await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the CLI to be back");
   await isTracked("a.txt", "third");
   const interrupted = await nvim.lua(
     "return require('gemini-bridge.bridge.status').get().clients[1].interrupted",
   );
   if (interrupted) await cli.enable(); // on a busy machine, the CLI has noticed the restart
-  await nvim.waitFor(
-    "not require('gemini-bridge.bridge.status').get().clients[1].interrupted",
-    "the CLI",
-    20_000,
-  );
+  await nvim.waitFor("not require('gemini-bridge.bridge.status').get().clients[1].interrupted", "the CLI");
   await isGated("b.txt", "fourth");
   await goesOnAfter(() => nvim.nvim.notify("nvim_command", ["qall"]));
 });
@@ -192,9 +188,9 @@ t.test(
 
     // The CLI's last attempt fails after 2.5 s. If the CLI had connected before, the failure would count for the new
     // connection.
-    await waitFor(() => last - stopped > 2_200, "the CLI to give up", 20_000);
+    await waitFor(() => last - stopped > 2_200, "the CLI to give up");
     await cli.enable();
-    await nvim.waitFor("(require('gemini-bridge').status().clients[1] or {}).hooks", "the CLI", 20_000);
+    await nvim.waitFor("(require('gemini-bridge').status().clients[1] or {}).hooks", "the CLI");
     await isGated("b.txt", "second");
     await goesOnAfter(() => nvim.kill());
   },
@@ -231,14 +227,10 @@ t.test(
     const rival = await startBeside(t, nvim);
     await nvim.command("Gemini");
     const pane = String(
-      await nvim.waitFor(
-        "(require('gemini-bridge.terminal.terminals').last() or {}).pane",
-        "the pane",
-        10_000,
-      ),
+      await nvim.waitFor("(require('gemini-bridge.terminal.terminals').last() or {}).pane", "the pane"),
     );
     await shows(tmux, /Type your message/, "-t", pane);
-    await nvim.waitFor(async () => (await clients(nvim)) === 1, "the CLI to connect", 20_000);
+    await nvim.waitFor(async () => (await clients(nvim)) === 1, "the CLI to connect");
     t.equal(await clients(rival), 0, "another Neovim in this directory does not get it");
     await rival.close();
 
@@ -249,11 +241,7 @@ t.test(
     await next.command("Gemini");
     t.equal(tmux("display-message", "-p", "#{pane_id}"), pane, "the next Neovim goes to the pane");
     await enable(tmux, "-t", pane);
-    const connects = next.waitFor(
-      async () => (await clients(next)) === 1,
-      "the CLI to connect again",
-      20_000,
-    );
+    const connects = next.waitFor(async () => (await clients(next)) === 1, "the CLI to connect again");
     await t.resolves(
       connects.catch((cause) => {
         throw new Error(tmux("capture-pane", "-p", "-t", pane), { cause });

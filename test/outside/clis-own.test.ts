@@ -101,7 +101,6 @@ t.test("a prompt goes to the CLI that the user has started", async (t) => {
     "vim.iter(vim.api.nvim_list_bufs()):any(function(buf) return vim.bo[buf].buftype == 'terminal' and " +
       "table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false)):find('what is this', 1, true) ~= nil end)",
     "the prompt",
-    10_000,
   );
   t.equal(await nvim.lua("return #require('gemini-bridge.terminal.terminals').list()"), 0, "none is opened");
 });

@@ -110,7 +110,7 @@ t.test(":Gemini runs the chosen CLI with its arguments", async (t) => {
   const ran = async (line: string) => {
     writeFileSync(file, "");
     await nvim.command(line);
-    await nvim.waitFor(async () => readFileSync(file, "utf8").endsWith("\n"), line, 10_000);
+    await nvim.waitFor(async () => readFileSync(file, "utf8").endsWith("\n"), line);
     return readFileSync(file, "utf8")
       .trim()
       .replace(/^.*\/bin\//, "");

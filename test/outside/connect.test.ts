@@ -77,7 +77,7 @@ t.test("the CLI in Neovim's terminal connects immediately", async (t) => {
   await nvim.type(":edit greet.js\r");
   const cli = await open(nvim);
   await cli.waitForScreen(/Type your message/, 30_000);
-  await nvim.waitFor(isConnected, "the CLI to connect", 20_000);
+  await nvim.waitFor(isConnected, "the CLI to connect");
   t.match(await cli.slash("/ide status"), /Connected to Neovim/);
   t.notMatch(await nvim.messages(), /ide enable/);
 

@@ -13,7 +13,6 @@ t.test("the real CLI gets a decision that the user made while no host ran", asyn
   await nvim.waitFor(
     async () => /Connected to Neovim/.test(await cli.slash("/ide status")),
     "the CLI to connect",
-    15_000,
   );
   model.say(...writesFile(path, "Good day\n", "The greeting is new."));
   await cli.type("Please greet more formally.");
@@ -28,7 +27,7 @@ t.test("the real CLI gets a decision that the user made while no host ran", asyn
   }
 
   await bridge.nextHost(await bridge.crash("GeminiAccept"));
-  await waitFor(() => readFileSync(path, "utf8") === "Good day\n", "the CLI to write the file", 15_000);
+  await waitFor(() => readFileSync(path, "utf8") === "Good day\n", "the CLI to write the file");
   await cli.waitForScreen(/The greeting is new\./);
   await nvim.waitFor("#require('gemini-bridge.review.records').decided() == 0", "the decision to be settled");
 });

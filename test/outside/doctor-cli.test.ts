@@ -21,7 +21,7 @@ async function start(t: Test): Promise<Nvim> {
 /** Starts the real CLI, waits until it is connected, and returns its process id. */
 async function connect(t: Test, nvim: Nvim, options: CliOptions): Promise<{ cli: Cli; pid: number }> {
   const cli = await startCliInNvim(t, nvim, { ...options, env: { REMOTE_CONTAINERS: "true" } });
-  await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the CLI to connect", 15_000);
+  await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the CLI to connect");
   const children = await nvim.lua("return vim.api.nvim_get_proc_children(...)", cli.place.shell);
   const [pid = 0] = z.array(z.int()).min(1).parse(children);
   return { cli, pid };
@@ -47,7 +47,7 @@ t.test(
 
     model.say(...writing(nvim.path("a.txt"), "two\n"));
     await cli.type("Please change it.");
-    await t.resolves(nvim.waitFor("_G.opened == 1", "the review", 10_000));
+    await t.resolves(nvim.waitFor("_G.opened == 1", "the review"));
 
     await cli.press("1"); // Allow once
     await cli.waitForScreen(/It is written\./);

@@ -9,7 +9,7 @@ import type { Nvim } from "../support/nvim.ts";
 const FILES = { "a.txt": "one\n", "b.txt": "b\n", "../home/.qwen/settings.json": "{}" };
 
 const reviews = (nvim: Nvim, count: number) =>
-  nvim.waitFor(`#require('gemini-bridge').diffs() == ${count}`, `${count} reviews`, 10_000);
+  nvim.waitFor(`#require('gemini-bridge').diffs() == ${count}`, `${count} reviews`);
 
 /** Edits the proposal for a.txt. */
 const edit = (nvim: Nvim) => nvim.input(":GeminiReview a.txt<CR>Gomine<Esc>");

@@ -75,7 +75,7 @@ async function connect(nvim: Nvim) {
 /** Starts a second CLI. If Neovim asks a question, the CLI starts after the answer. */
 async function startAnother(nvim: Nvim) {
   await nvim.command("Gemini!");
-  await nvim.waitFor("#require('gemini-bridge.terminal.terminals').list() == 2", "the second CLI", 10_000);
+  await nvim.waitFor("#require('gemini-bridge.terminal.terminals').list() == 2", "the second CLI");
 }
 
 const write = (nvim: Nvim, name: string, content: string) =>
@@ -93,11 +93,7 @@ t.test("after the answer Install, edits are tracked, undone and gated in the sam
   await cli.waitForScreen(/YOLO/, 60_000);
   t.equal(source(nvim), join(root, "extension"));
   await nvim.waitFor("require('gemini-bridge').status().clients[1]", "the CLI to connect", 30_000);
-  await nvim.waitFor(
-    "require('gemini-bridge').status().clients[1].hooks",
-    "a hook before the first prompt",
-    20_000,
-  );
+  await nvim.waitFor("require('gemini-bridge').status().clients[1].hooks", "a hook before the first prompt");
 
   model.say([write(nvim, "a.txt", "two\n")], [{ text: "First done." }]);
   await cli.type("Write.");
@@ -111,7 +107,7 @@ t.test("after the answer Install, edits are tracked, undone and gated in the sam
   t.match(await nvim.lua("return require('gemini-bridge').statusline()"), /gate on/);
   model.say([write(nvim, "b.txt", "two\n")], [{ text: "Second done." }]);
   await cli.type("Write again.");
-  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review", 20_000);
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review");
   t.equal(readFileSync(nvim.path("b.txt"), "utf8"), "one\n", "nothing is written before the decision");
   await nvim.command("GeminiReject");
   await nvim.waitFor("#require('gemini-bridge').diffs() == 0", "the decision");
@@ -227,7 +223,7 @@ t.test("a broken link of the extension is repaired without asking", async (t) =>
   await connect(nvim);
   t.same(await asked(nvim), []);
   t.equal(source(nvim), join(root, "extension"));
-  await nvim.waitFor("require('gemini-bridge').status().clients[1].hooks", "a hook", 20_000);
+  await nvim.waitFor("require('gemini-bridge').status().clients[1].hooks", "a hook");
 });
 
 t.test("the extension is linked with the command that :Gemini runs if the CLI is not on PATH", async (t) => {

@@ -45,7 +45,7 @@ async function start(t: Test, options: NvimOptions = {}): Promise<{ nvim: Nvim; 
   const cli = await geminiIn(nvim);
   await cli.waitForScreen(/Type your message/, 60_000);
   await nvim.waitFor(isTyping, "the focus in the CLI");
-  await nvim.waitFor("#require('gemini-bridge').shared().files == 1", "it to connect", 20_000);
+  await nvim.waitFor("#require('gemini-bridge').shared().files == 1", "it to connect");
   return { nvim, cli };
 }
 
@@ -57,7 +57,7 @@ t.test("the CLI's external editor opens in this Neovim", async (t) => {
 
   await t.test("the CLI's text opens in a focused window above the terminal", async (t) => {
     await nvim.input(EDIT);
-    await nvim.waitFor(isEditing, "the text", 20_000);
+    await nvim.waitFor(isEditing, "the text");
     const [file, text, terminal] = await windows(nvim);
     t.match(file, { name: "greet.js", height: before[0]?.height });
     t.match(text, { name: "buffer.txt", width: before[1]?.width });
@@ -77,7 +77,7 @@ t.test("the CLI's external editor opens in this Neovim", async (t) => {
 
   await t.test(":q! returns the unchanged text to the CLI", async (t) => {
     await nvim.input(EDIT);
-    await nvim.waitFor(isEditing, "the text", 20_000);
+    await nvim.waitFor(isEditing, "the text");
     // If the key arrives while the CLI draws, the text may be older than the screen.
     const lines = () => nvim.lua("return vim.fn.getline(1, '$')");
     const given = await lines();
@@ -87,7 +87,7 @@ t.test("the CLI's external editor opens in this Neovim", async (t) => {
     t.same(await windows(nvim), before);
     // The CLI drops keys until it reads the keyboard again.
     const again = async () => (await nvim.lua(`return ${isEditing}`)) || (await nvim.input(EDIT));
-    await nvim.waitFor(again, "the text, again", 20_000);
+    await nvim.waitFor(again, "the text, again");
     t.same(await lines(), given);
     await nvim.input(":q<CR>");
   });
@@ -163,7 +163,7 @@ t.test("a floating terminal is hidden while the user edits the CLI's text", asyn
   await nvim.input("one");
   await cli.waitForScreen(/> one/);
   await nvim.input(EDIT);
-  await nvim.waitFor(isEditing, "the text", 20_000);
+  await nvim.waitFor(isEditing, "the text");
   t.equal((await windows(nvim)).find(({ hidden }) => hidden)?.name.includes("gemini"), true);
   await nvim.input("Atwo<Esc>ZZ");
   await nvim.waitFor(isTyping, "the focus in the CLI");
@@ -192,7 +192,7 @@ t.test(
       "_G.job = vim.fn.jobstart({ ... }, { on_exit = function(_, code) _G.code = code end })",
       ...[editor, "--wait", nvim.path("greet.js.txt")],
     );
-    await nvim.waitFor("#vim.api.nvim_tabpage_list_wins(0) == 2", "its window", 10_000);
+    await nvim.waitFor("#vim.api.nvim_tabpage_list_wins(0) == 2", "its window");
     t.equal(await nvim.lua("return vim.fn.expand('%:t')"), "greet.js", "the focus stays");
     t.match(await nvim.messages(), /The CLI has opened a text for you to edit/);
     await nvim.input("<C-w>k:wq<CR>");

@@ -23,11 +23,7 @@ async function startBeside(t: Test, init: string, options: NvimOptions = {}): Pr
 }
 
 const shows = (nvim: Nvim, pattern: RegExp) =>
-  nvim.waitFor(
-    async () => pattern.test((await nvim.screen()).join("\n")),
-    `${pattern} on the screen`,
-    10_000,
-  );
+  nvim.waitFor(async () => pattern.test((await nvim.screen()).join("\n")), `${pattern} on the screen`);
 
 const CLI = `'sh', '-c', [[${ATTACHED}; echo the CLI is here; cat]]`;
 
@@ -55,7 +51,7 @@ t.test(":GeminiStart offers to build", async (t) => {
   await nvim.type(":GeminiStart\r");
   await shows(nvim, QUESTION);
   await nvim.type("1\r");
-  await nvim.bridgeIs("running", 20_000);
+  await nvim.bridgeIs("running");
   await shows(nvim, /^gemini-bridge: The bridge is running on port \d+/m);
 });
 
@@ -83,7 +79,7 @@ t.test("the question about the build uses the user's own vim.ui.select", async (
     "vim.ui.select = function(items, opts, answer) asked = { items, opts.prompt, opts.kind } answer(items[1], 1) end",
   );
   await nvim.type(":GeminiStart\r");
-  await nvim.bridgeIs("running", 20_000);
+  await nvim.bridgeIs("running");
   t.same(await nvim.lua("return asked"), [
     ["Build and continue", "Not now"],
     "gemini-bridge is not built yet. Build it now?",

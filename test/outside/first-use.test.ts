@@ -18,7 +18,7 @@ t.test("the bridge runs after the first use, and after an update without a build
   t.equal(await nvim.lua("return require('gemini-bridge').status().state"), "stopped");
 
   await nvim.command("GeminiBuild");
-  await nvim.bridgeIs("running", 20_000);
+  await nvim.bridgeIs("running");
   t.match(await nvim.messages(), /Build step 1 of 1: bundling\ngemini-bridge: The build is complete/);
 
   await nvim.stopBridge();
@@ -36,7 +36,7 @@ t.test("the bridge runs after the first use, and after an update without a build
   await nvim.input(":GeminiStart<CR>");
   await nvim.says(/it was updated but not rebuilt; run :GeminiBuild/);
   await nvim.command("GeminiBuild");
-  await nvim.bridgeIs("running", 20_000);
+  await nvim.bridgeIs("running");
 
   await new RunningBridge(t, nvim).replaceHost(() => nvim.command("GeminiBuild"), 20_000);
   rmSync(join(copy, "node_modules"));
@@ -56,6 +56,6 @@ t.test("a Node that is not on PATH can build and run the bridge", async (t) => {
   });
   await nvim.input(":GeminiStart<CR>");
   await nvim.command("GeminiBuild");
-  await nvim.bridgeIs("running", 20_000);
+  await nvim.bridgeIs("running");
   rmSync(join(copy, "node_modules"));
 });

@@ -47,10 +47,10 @@ const prompt = async (cli: Cli) => {
 };
 
 const waitForPrompt = (nvim: Nvim, cli: Cli, start: string) =>
-  nvim.waitFor(async () => (await prompt(cli)).startsWith(start), `${start} in the prompt`, 20_000);
+  nvim.waitFor(async () => (await prompt(cli)).startsWith(start), `${start} in the prompt`);
 
 const waitForReason = (nvim: Nvim, reason: RegExp) =>
-  nvim.waitFor(async () => (await outbox(nvim)).some(({ waits }) => reason.test(waits)), `${reason}`, 20_000);
+  nvim.waitFor(async () => (await outbox(nvim)).some(({ waits }) => reason.test(waits)), `${reason}`);
 
 const isEmpty = async (nvim: Nvim) => (await outbox(nvim)).length === 0;
 
@@ -130,7 +130,7 @@ t.test("a question of the CLI above the prompt is recognized", async (t) => {
   await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review");
   await nvim.input(":GeminiAccept<CR>");
   await cli.waitForScreen(/> later/, 20_000);
-  await nvim.waitFor(() => isEmpty(nvim), "the prompt to be there", 20_000);
+  await nvim.waitFor(() => isEmpty(nvim), "the prompt to be there");
   t.equal(readFileSync(nvim.path("greet.js"), "utf8"), "const bye = 1;\n", "only the user has accepted");
 });
 

@@ -111,7 +111,7 @@ t.test("a restart ends event streams without an error, and the sessions continue
 t.test("a client counts as interrupted only if it has noticed the restart", async (t) => {
   const { bridge, nvim, client } = await startConnected(t);
   const isInterrupted = async () => {
-    await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the client", 10_000);
+    await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the client");
     return nvim.lua("return require('gemini-bridge.bridge.status').get().clients[1].interrupted");
   };
   await restart(bridge);
@@ -127,7 +127,7 @@ t.test("a client counts as interrupted only if it has noticed the restart", asyn
 
   client.errors.length = 0;
   await nvim.command("GeminiStop");
-  await nvim.waitFor(() => client.errors.length > 0, "its first try to fail", 10_000);
+  await nvim.waitFor(() => client.errors.length > 0, "its first try to fail");
   await nvim.command("GeminiStart");
   t.equal(await isInterrupted(), true);
 });

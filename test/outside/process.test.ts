@@ -13,7 +13,7 @@ async function search(nvim: Nvim, name: string, prefix = ""): Promise<z.infer<ty
   const script = join(import.meta.dirname, "fixtures/ide-process.mjs");
   const result = join(nvim.dirs.home, name);
   await nvim.type(`${prefix}node '${script}' '${result}'\r`);
-  return Found.parse(JSON.parse(await waitFor(() => readFileSync(result, "utf8"), result, 15_000)));
+  return Found.parse(JSON.parse(await waitFor(() => readFileSync(result, "utf8"), result)));
 }
 
 async function startBridge(t: Test): Promise<Nvim> {
@@ -43,7 +43,7 @@ t.test("the CLI's own search from a shell in :terminal finds the discovery file"
   await nvim.type(
     `${clean} node '${join(root, "dist/doctor.cjs")}' --json >'${report}'; touch '${report}.done'\r`,
   );
-  await waitFor(() => existsSync(`${report}.done`), "the doctor's report", 15_000);
+  await waitFor(() => existsSync(`${report}.done`), "the doctor's report");
   const chooses = `The CLI chooses Neovim (workspace), process ${walked.pid}, port ${file?.port}`;
   t.match(
     readFileSync(report, "utf8"),

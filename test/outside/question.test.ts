@@ -47,7 +47,6 @@ t.test('"No", then /ide enable, once', async (t) => {
   await nvim.waitFor(
     async () => /Connected to Neovim/.test(await cli.slash("/ide status")),
     "the CLI to connect",
-    15_000,
   );
   t.equal(userSettings(nvim).ide.enabled, true, "which is remembered");
 });

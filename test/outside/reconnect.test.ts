@@ -16,12 +16,11 @@ async function start(t: Test, { hasHooks = false } = {}) {
   await nvim.input(":Gemini<CR>");
   const gemini = await geminiIn(nvim);
   await gemini.waitForScreen(/Type your message/, 20_000);
-  await nvim.waitFor(`#${CLIENTS} == 1 and ${CLIENTS}[1].terminal`, "the CLI to connect", 15_000);
+  await nvim.waitFor(`#${CLIENTS} == 1 and ${CLIENTS}[1].terminal`, "the CLI to connect");
   // Until the CLI has the answers to its first requests, the CLI does not notice the end of a host.
   await nvim.waitFor(
     async () => /Connected to Neovim/.test(await gemini.slash("/ide status")),
     "the CLI to say so",
-    15_000,
   );
   return { bridge: new RunningBridge(t, nvim), nvim, gemini, model };
 }
@@ -40,7 +39,7 @@ t.test("a CLI in Neovim's terminal is reconnected after crashes and restarts of 
 t.test("a CLI with hooks is gated and followed in its new session", async (t) => {
   const { bridge, nvim, gemini, model } = await start(t, { hasHooks: true });
   const client = "(require('gemini-bridge.bridge.status').get().clients[1] or {})";
-  await nvim.waitFor(`${client}.hooks`, "the first hook", 15_000);
+  await nvim.waitFor(`${client}.hooks`, "the first hook");
   await bridge.replaceHost();
   await nvim.waitFor(`#${CLIENTS} == 1`, "a new session", 40_000);
   await nvim.waitFor(`${client}.hooks and not ${client}.interrupted`, "the hooks of the new session");
@@ -49,7 +48,7 @@ t.test("a CLI with hooks is gated and followed in its new session", async (t) =>
 
   model.say([call("write_file", { file_path: nvim.path("new.txt"), content: "new\n" })]);
   await gemini.type("Write it.");
-  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review", 20_000);
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review");
   await nvim.waitFor(`${client}.activity == 'waiting'`, "the activity");
   await nvim.command("GeminiReject");
   await nvim.waitFor(`${client}.activity == 'idle'`, "the end of the turn");
@@ -60,11 +59,7 @@ t.test("/ide enable is not typed while the CLI's prompt contains text", async (t
   await gemini.press("half a tho");
   await gemini.waitForScreen(/half a tho/);
   await bridge.replaceHost();
-  await nvim.waitFor(
-    "require('gemini-bridge').statusline():find('/ide enable', 1, true)",
-    "the status line",
-    15_000,
-  );
+  await nvim.waitFor("require('gemini-bridge').statusline():find('/ide enable', 1, true)", "the status line");
   await gemini.press("ught");
   await gemini.waitForScreen(/> half a thought/);
   t.notMatch((await gemini.screen()).join("\n"), /ide enable/, "nothing was put into it");

@@ -20,7 +20,7 @@ async function wait(nvim: Nvim, ...texts: string[]): Promise<void> {
 
 async function areKept(t: Test, nvim: Nvim, why: RegExp): Promise<void> {
   const count = async () => (await nvim.messages()).match(why)?.length;
-  await nvim.waitFor(async () => (await count()) === 2, "a message for each prompt", 10_000);
+  await nvim.waitFor(async () => (await count()) === 2, "a message for each prompt");
   t.match(past(nvim), [{ text: "second" }, { text: "first" }]);
   t.same(await nvim.lua("return require('gemini-bridge.prompt.outbox').list()"), []);
 }

@@ -195,7 +195,7 @@ t.test("a suggestion of the CLI in its prompt is replaced", async (t) => {
   for (const text of ["first", "second", "third"]) {
     await nvim.input(`:GeminiSend! --text ${text}<CR>`);
     all += `${text} \n`;
-    await waitFor(() => sent() === all, text, 20_000).catch(async () =>
+    await waitFor(() => sent() === all, text).catch(async () =>
       t.equal(sent(), all, `${panes()} ${await nvim.messages()}`),
     );
   }

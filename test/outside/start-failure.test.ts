@@ -18,7 +18,7 @@ import { waitFor } from "../support/wait.ts";
 /** Starts the bridge. Checks that the start fails and leaves nothing behind. */
 async function refuses(t: Test, nvim: Nvim, message: RegExp): Promise<void> {
   await nvim.command("GeminiStart");
-  await nvim.says(/did not start/, 15_000);
+  await nvim.says(/did not start/);
   await nvim.bridgeIs("stopped");
   const messages = await nvim.messages();
   t.match(messages, message);
@@ -35,7 +35,7 @@ async function refuses(t: Test, nvim: Nvim, message: RegExp): Promise<void> {
 /** Starts the bridge. Checks that the bridge runs without a discovery file in the temporary directory, and says so. */
 async function warns(t: Test, nvim: Nvim, message: RegExp): Promise<void> {
   await nvim.startBridge();
-  const messages = await nvim.says(/Gemini CLI cannot find this Neovim/, 15_000);
+  const messages = await nvim.says(/Gemini CLI cannot find this Neovim/);
   t.match(messages, message);
   t.equal(messages.match(/cannot find this Neovim/g)?.length, 1, "said once");
   t.notMatch(messages, /stack traceback|node_modules|\n\s+at /);

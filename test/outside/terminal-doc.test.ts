@@ -48,7 +48,7 @@ t.test("the help's example of a terminal provider opens a CLI that finds this Ne
       ${example("gemini-bridge-provider")}`,
   });
   await nvim.command("Gemini");
-  await nvim.waitFor(() => existsSync(nvim.path("told")), "the program", 10_000);
+  await nvim.waitFor(() => existsSync(nvim.path("told")), "the program");
   const { port } = z
     .object({ port: z.int() })
     .parse(await nvim.lua("return require('gemini-bridge').status()"));

@@ -23,7 +23,7 @@ async function start(t: Test) {
       screen = (await nvim.screen()).join("\n");
       return pattern.test(screen);
     };
-    await nvim.waitFor(wanted, "the screen", 20_000).catch(() => {});
+    await nvim.waitFor(wanted, "the screen").catch(() => {});
     t.match(screen, pattern);
   };
   await nvim.command("edit greet.js");
@@ -72,7 +72,7 @@ t.test("the CLI's terminal stays scrolled back until the user returns to the end
   model.say(says(70, "next"));
   await nvim.input(":GeminiSend! --text and more<CR>");
   const text = `table.concat(vim.api.nvim_buf_get_lines(${buf}, 0, -1, false), ' ')`;
-  await nvim.waitFor(`${text}:find('next 70')`, "the answer", 20_000);
+  await nvim.waitFor(`${text}:find('next 70')`, "the answer");
   await seen(/answer 20\b/);
   await nvim.waitFor(isAtPlace, "the same place in the terminal");
   await nvim.input("<C-w>pG<C-w>p");

@@ -41,10 +41,10 @@ const open = (nvim: Nvim, terminal: string, file: string) =>
 t.test("the host knows which CLI runs in which terminal, also after a crash", async (t) => {
   const nvim = await start(t);
   await nvim.command("Gemini");
-  await nvim.waitFor(async () => (await terminalsOf(nvim))[0] === "gemini", "the first", 15_000);
+  await nvim.waitFor(async () => (await terminalsOf(nvim))[0] === "gemini", "the first");
   t.equal(await statusline(nvim), "Gemini: connected", "one alone has no need of a name");
   await nvim.command("Gemini! name=tests");
-  await nvim.waitFor(async () => (await terminalsOf(nvim))[1] === "tests", "the second", 15_000);
+  await nvim.waitFor(async () => (await terminalsOf(nvim))[1] === "tests", "the second");
   const bridge = new RunningBridge(t, nvim);
   const outside = await bridge.client();
   t.same(await terminalsOf(nvim), ["gemini", "streamable-http-client", "tests"]);
@@ -90,6 +90,5 @@ t.test("the host knows which CLI runs in which terminal, also after a crash", as
   await nvim.waitFor(
     async () => (await terminalsOf(nvim)).filter((name) => /gemini|tests/.test(name)).length === 2,
     "the names of those that came back",
-    15_000,
   );
 });

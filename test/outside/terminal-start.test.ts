@@ -64,7 +64,7 @@ t.test("a login that Google refuses is recognized on the screen, and reported on
   const hints = async () =>
     (await nvim.messages()).match(/personal accounts: choose an API key/g)?.length ?? 0;
   await nvim.command("Gemini");
-  await nvim.waitFor(async () => (await hints()) === 1, "what to do", 15_000);
+  await nvim.waitFor(async () => (await hints()) === 1, "what to do");
   t.match(await nvim.messages(), /or Vertex AI \(\/auth\), or run :Gemini cli=qwen/);
   await nvim.lua("vim.fn.chansend(vim.bo[vim.fn.bufnr('gemini-terminal://gemini')].channel, 'again\\n')");
   await shows(nvim, /again/);
@@ -102,7 +102,7 @@ t.test("/ide enable is typed only once, even if a CLI is reported twice", async 
     local channel = require('gemini-bridge.bridge.channel')
     for _ = 1, 3 do channel.notify('terminals', { terminals = { lost } }) end`);
   const sent = () => (existsSync(nvim.path("sent")) ? readFileSync(nvim.path("sent"), "utf8") : "");
-  await nvim.waitFor(() => sent() !== "", "the command", 15_000);
+  await nvim.waitFor(() => sent() !== "", "the command");
   t.equal(sent(), "/ide enable\n");
 });
 

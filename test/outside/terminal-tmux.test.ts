@@ -141,7 +141,7 @@ t.test("several tmux panes have their own names, and end with their programs", a
 t.test("the tmux pane of a program that fails immediately stays open", async (t) => {
   const { nvim, tmux } = await startInTmux(t, { terminal: "cmd = { 'sh', '-c', 'echo broken; exit 3' }" });
   await nvim.command("Gemini");
-  await waitFor(() => panes(tmux).length === 2, "the pane", 10_000);
+  await waitFor(() => panes(tmux).length === 2, "the pane");
   const [, pane] = panes(tmux);
   // tmux scrolls the pane by one line to show that the program has ended.
   const shown = () => tmux("capture-pane", "-p", "-S", "-", "-t", pane?.id ?? "");
@@ -167,7 +167,7 @@ t.test(
     t.not(second.id, first.id);
     t.same(await terminalNames(nvim), ["gemini"]);
     t.notMatch(await nvim.messages(), "can't find pane");
-    await nvim.waitFor(() => !started.some(isAlive), "the program and all that it started to end", 10_000);
+    await nvim.waitFor(() => !started.some(isAlive), "the program and all that it started to end");
     t.equal(panes(tmux).length, 2);
   },
 );
@@ -180,7 +180,7 @@ t.test("a login that Google refuses is recognized in a tmux pane, and reported o
   await nvim.command("Gemini");
   await opened(nvim, tmux);
   const hints = async () => (await nvim.messages()).match(/run :Gemini cli=qwen/g)?.length ?? 0;
-  await nvim.waitFor(async () => (await hints()) === 1, "what to do", 10_000);
+  await nvim.waitFor(async () => (await hints()) === 1, "what to do");
 });
 
 t.test("the next Neovim finds the tmux pane of the previous Neovim", async (t) => {

@@ -171,7 +171,7 @@ t.test("a client that asks for progress receives it while the user decides", asy
   const answer = client.mcp.request({ method: "tools/call", params }, CallToolResultSchema, {
     onprogress: (progress) => void received.push(progress),
   });
-  await nvim.waitFor(() => received.length > 0, "progress", 8_000);
+  await nvim.waitFor(() => received.length > 0, "progress");
   t.match(received, [{ progress: 1, message: "Waiting for the user's decision" }]);
   await nvim.command("GeminiAccept main.js");
   await nvim.command("GeminiAccept greet.js");

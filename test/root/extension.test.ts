@@ -60,7 +60,7 @@ t.test("with hooks of settings and extension, a turn starts once and an edit is 
   await nvim.command("GeminiGate on");
   model.say(...writesFile(nvim.path("a.txt"), "three\n", "Twice done."));
   await cli.type("Write again.");
-  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review", 20_000);
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review");
   await nvim.command("GeminiAccept");
   await cli.waitForScreen(/Twice done\./, 20_000);
   t.equal(readFileSync(nvim.path("a.txt"), "utf8"), "three\n");

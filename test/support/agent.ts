@@ -104,7 +104,7 @@ export async function shows(nvim: Nvim, pattern: RegExp, name = "gemini"): Promi
     if (!pattern.test(text)) throw new Error(`the terminal shows ${JSON.stringify(lines)}`);
     return text;
   };
-  return waitFor(read, `${pattern} in the terminal ${name}`, 10_000);
+  return waitFor(read, `${pattern} in the terminal ${name}`);
 }
 
 /** Returns the process id of the child process, as printed by the program. */

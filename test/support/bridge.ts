@@ -99,7 +99,7 @@ export class RunningBridge {
   }
 
   /** Waits until a host other than `before` runs. */
-  async nextHost(before: number, timeout = 15_000): Promise<number> {
+  async nextHost(before: number, timeout?: number): Promise<number> {
     await this.nvim.waitFor(
       async () => {
         const { state, pid } = await this.status();

@@ -13,6 +13,7 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import { type CallToolResult, CallToolResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import type { Scope } from "./scope.ts";
+import { WAIT_MS } from "./wait.ts";
 
 /** Parameters of notifications, by method. */
 interface Notifications {
@@ -91,7 +92,7 @@ export async function connectClient(
     mcp,
     received,
     errors,
-    async waitForNotification(method, predicate = () => true, timeout = 5_000) {
+    async waitForNotification(method, predicate = () => true, timeout = WAIT_MS) {
       const signal = AbortSignal.timeout(timeout);
       const list = received[method];
       for (;;) {

@@ -69,7 +69,7 @@ export async function playSession(t: Test, nvim: Nvim, code: ClientCode, rejects
     if (!existsSync(module)) throw new Error(`${module} is missing: run \`make compat\``);
   const path = nvim.path(FILE);
   const log = join(nvim.dirs.home, `${name}.log`);
-  const step = (wanted: string) => nvim.waitFor(() => wanted in steps(log), `"${wanted}" of ${name}`, 20_000);
+  const step = (wanted: string) => nvim.waitFor(() => wanted in steps(log), `"${wanted}" of ${name}`);
   const scripts = [join(root, "test/compat/outside.mjs"), ...preload].map((script) => `--import '${script}'`);
   const words = [join(root, "test/compat/client.mjs"), ...modules, path, log].map((word) => `'${word}'`);
   const command = `'${node}' ${[...scripts, ...words].join(" ")}`;

@@ -34,7 +34,7 @@ export async function startClient(
 ): Promise<z.infer<typeof Outcome>> {
   const result = join(nvim.dirs.home, `client-${++clients}.json`);
   await nvim.lua(START, `${prefix} '${process.execPath}' '${CLIENT}' '${result}'`, { cwd });
-  await nvim.waitFor(() => existsSync(result), "the client's outcome", 20_000);
+  await nvim.waitFor(() => existsSync(result), "the client's outcome");
   return Outcome.parse(JSON.parse(readFileSync(result, "utf8")));
 }
 

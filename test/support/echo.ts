@@ -39,7 +39,7 @@ export function received(nvim: Nvim): string {
 export async function receives(nvim: Nvim, expected: string | RegExp): Promise<void> {
   const check = () =>
     typeof expected === "string" ? received(nvim).endsWith(expected) : expected.test(received(nvim));
-  await waitFor(check, String(expected), 8000).catch(async (error: unknown) => {
+  await waitFor(check, String(expected)).catch(async (error: unknown) => {
     const got = JSON.stringify(received(nvim));
     const mode = await nvim.nvim.mode; // answered even while Neovim waits for a key
     const waiting = mode.blocking ? "?" : await nvim.lua(WAITING);

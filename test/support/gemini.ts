@@ -44,5 +44,5 @@ export async function geminiIn(nvim: Nvim): Promise<Cli> {
       height = vim.api.nvim_win_get_height(win),
     }
   end)()`;
-  return new Cli(nvim, Terminal.parse(await nvim.waitFor(terminal, "the terminal", 10_000)));
+  return new Cli(nvim, Terminal.parse(await nvim.waitFor(terminal, "the terminal")));
 }

@@ -35,7 +35,7 @@ export async function reachesRunning(t: Test, nvim: Nvim, directory: RegExp): Pr
   ]);
   await nvim.input(":GeminiStart<CR>");
   const bridge = new RunningBridge(t, nvim);
-  await nvim.bridgeIs("running", 20_000);
+  await nvim.bridgeIs("running");
   const client = await bridge.client();
   await client.openDiff(nvim.path("new.txt"), "written by a client\n");
   await nvim.command("GeminiAccept");

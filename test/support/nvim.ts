@@ -11,7 +11,7 @@ import { connectRpc } from "./rpc.ts";
 import { type Dirs, makeDirs, makeEnv, removeDirs, withEnv, writeFiles } from "./sandbox.ts";
 import type { Scope } from "./scope.ts";
 import { openTerminal, type Size, type Terminal } from "./terminal.ts";
-import { waitFor } from "./wait.ts";
+import { WAIT_MS, waitFor } from "./wait.ts";
 
 /** The plugin's folder. */
 export const root = resolve(import.meta.dirname, "../..");
@@ -113,9 +113,9 @@ export async function launchNvim(t: Scope, options: NvimOptions = {}): Promise<N
       ? Promise.race([procExit, terminal.exited.then((code): Exit => ({ code, signal: null }))])
       : procExit;
     const client = await connectRpc(socket, exited);
-    const pid = Number(await waitFor(() => client.call("getpid"), "Neovim to start", 10_000));
+    const pid = Number(await waitFor(() => client.call("getpid"), "Neovim to start"));
     // With a terminal UI, Neovim answers requests before it has loaded the plugins.
-    await waitFor(() => client.eval("v:vim_did_enter"), "Neovim to have started", 10_000);
+    await waitFor(() => client.eval("v:vim_did_enter"), "Neovim to have started");
     const mismatches = isChecked ? await checkContract(client) : [];
     const nvim = new Nvim(dirs, proc, client, pid, exited, terminal, mismatches);
     t.teardown(() => nvim.close());
@@ -226,7 +226,7 @@ export class Nvim {
    * @returns the text of `:messages`
    * @param timeout milliseconds
    */
-  async says(wanted: string | RegExp, timeout = 10_000): Promise<string> {
+  async says(wanted: string | RegExp, timeout = WAIT_MS): Promise<string> {
     let text = "";
     const isSaid = async () => {
       text = await this.messages();
@@ -243,7 +243,7 @@ export class Nvim {
    * @returns the value
    * @param timeout milliseconds
    */
-  waitFor(condition: string | (() => unknown), what: string, timeout = 5000): Promise<unknown> {
+  waitFor(condition: string | (() => unknown), what: string, timeout = WAIT_MS): Promise<unknown> {
     const check = typeof condition === "string" ? () => this.lua(`return ${condition}`) : condition;
     return waitFor(check, what, timeout);
   }
@@ -252,7 +252,7 @@ export class Nvim {
    * Waits until the bridge has the given state.
    * @param timeout milliseconds
    */
-  async bridgeIs(state: "running" | "stopped", timeout = 10_000): Promise<void> {
+  async bridgeIs(state: "running" | "stopped", timeout = WAIT_MS): Promise<void> {
     await this.waitFor(`require('gemini-bridge').status().state == '${state}'`, `state ${state}`, timeout);
   }
 
@@ -308,7 +308,7 @@ export class Nvim {
       waitFor(() => !left.some(isAlive), "what Neovim started to end", timeout);
     await ended(1000).catch(() => {
       killAll(left);
-      return ended(10_000); // on a busy machine, a killed process may need some milliseconds to end
+      return ended(WAIT_MS); // on a busy machine, a killed process may need some milliseconds to end
     });
     removeDirs(this.dirs);
     if (this.mismatches.length > 0)

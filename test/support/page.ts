@@ -74,7 +74,7 @@ export async function startPage(t: Test, options: NvimOptions) {
     changes,
     /** Waits until the given number of files have undecided changes. */
     changed: (count: number) =>
-      nvim.waitFor(`#require('gemini-bridge').changes() == ${count}`, `${count} changed files`, 20_000),
+      nvim.waitFor(`#require('gemini-bridge').changes() == ${count}`, `${count} changed files`),
     /** Returns name and status of the changed files, sorted. */
     states: async () => (await changes()).map(({ path, status }) => `${nameOf(path)} ${status}`).sort(),
     /** Waits until exactly the given changes are listed: name, status, added lines, removed lines, number of hunks. */

@@ -34,10 +34,10 @@ vim.api.nvim_create_autocmd('User', {
 
 /** Waits until the given events were sent, and checks that there were no other events. */
 export async function tells(t: Test, nvim: Nvim, expected: string[]): Promise<void> {
-  await nvim.waitFor(`#_G.told >= ${expected.length}`, expected.join(), 20_000);
+  await nvim.waitFor(`#_G.told >= ${expected.length}`, expected.join());
   const isWorking = `vim.iter(require('gemini-bridge').status().clients):any(function(client)
     return client.activity ~= 'idle'
   end)`;
-  await nvim.waitFor(`not ${isWorking}`, "the end of the turn", 20_000);
+  await nvim.waitFor(`not ${isWorking}`, "the end of the turn");
   t.same(await nvim.lua("local told = _G.told; _G.told = {}; return told"), expected);
 }

@@ -78,11 +78,7 @@ export const setUpTmux = (terminal: string) => `require('gemini-bridge').setup({
 /** Prepares the same Neovim for the next case: closes a pane, and sets other options. */
 export async function startOver(nvim: Nvim, tmux: Tmux, pane: string, terminal: string): Promise<void> {
   tmux("kill-pane", "-t", pane);
-  await nvim.waitFor(
-    "#require('gemini-bridge.terminal.terminals').list() == 0",
-    "the terminal to end",
-    10_000,
-  );
+  await nvim.waitFor("#require('gemini-bridge.terminal.terminals').list() == 0", "the terminal to end");
   await nvim.lua(setUpTmux(terminal));
 }
 
@@ -113,9 +109,9 @@ export async function startInTmux(t: Test, options: Options = {}) {
 
 /** Waits for a new pane in which the program runs. */
 export async function opened(nvim: Nvim, tmux: Tmux, count = 2): Promise<Pane> {
-  await waitFor(() => panes(tmux).length === count, `${count} panes`, 10_000);
+  await waitFor(() => panes(tmux).length === count, `${count} panes`);
   const newest = panes(tmux).reduce((a, b) => (Number(a.id.slice(1)) > Number(b.id.slice(1)) ? a : b));
-  await waitFor(() => tmux("capture-pane", "-p", "-t", newest.id).includes("ready"), "the program", 10_000);
+  await waitFor(() => tmux("capture-pane", "-p", "-t", newest.id).includes("ready"), "the program");
   await nvim.waitFor("require('gemini-bridge.terminal.terminals').last().pane", "the terminal");
   return newest;
 }

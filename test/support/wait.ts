@@ -4,6 +4,12 @@ import { isDeepStrictEqual } from "node:util";
 import type { Test } from "tap";
 
 /**
+ * Default limit of a wait (ms). Long, because the limit only decides when a wrong program fails: a machine with other
+ * work may need many times as long as a quiet one.
+ */
+export const WAIT_MS = 30_000;
+
+/**
  * Polls `fn` until it returns a truthy value. An error of `fn` counts as "not yet". Polls every 10 ms at first, and
  * less often later, because polling costs time.
  * @returns the truthy value
@@ -14,7 +20,7 @@ import type { Test } from "tap";
 export async function waitFor<T>(
   fn: () => T | Promise<T>,
   what: string,
-  timeout = 5000,
+  timeout = WAIT_MS,
 ): Promise<NonNullable<T>> {
   const end = new AbortController();
   const start = performance.now();
