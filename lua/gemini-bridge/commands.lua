@@ -331,7 +331,7 @@ function M.undo(args)
 end
 
 function M.history()
-  when_safe(require("gemini-bridge.changes.history.page").open)
+  when_safe(require("gemini-bridge.changes.history.history_tab").open)
 end
 
 function M.complete_changes()

@@ -205,7 +205,7 @@ end
 --- first. Waits at most one second for the host. Experimental.
 ---@return gemini_bridge.HistoryTurn[]? turns nil if no host runs or the host does not answer.
 function M.history()
-  return require("gemini-bridge.changes.history.entries").by_turn()
+  return require("gemini-bridge.changes.history.entries").list()
 end
 
 --- Toggles the CLI's terminal: opens a closed terminal, focuses an open one, and hides a focused one.

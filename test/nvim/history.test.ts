@@ -231,9 +231,9 @@ t.test("changes and history are two tabs of one page", async (t) => {
   await page.changed(1);
   await nvim.input(":GeminiChanges<CR>");
   await page.is(t, "page:2", "*a.txt:1");
-  await nvim.input("\\t<C-w>sgh");
+  await nvim.input("\\tgh");
   await page.is(t, "*page:2", "a.txt HH:MM:SS:1");
-  t.equal(await nvim.lua("return vim.bo.filetype"), "gemini_history", "the split of the other tree is gone");
+  t.equal(await nvim.lua("return vim.bo.filetype"), "gemini_history");
   await nvim.input("gh");
   await page.is(t, "page:2", "*a.txt:1");
   await nvim.input(":edit b.txt<CR>:GeminiHistory<CR>");
@@ -250,7 +250,7 @@ t.test("history entries of a file are sorted by time, also within a second", asy
     local function entry(id)
       return { id = id, at = 100, cli = "gemini", turn = 1, prompt = "Digits.", path = "/a.txt", kind = "accepted" }
     end
-    local groups = require("gemini-bridge.changes.history.groups").of({ entry("a"), entry("c"), entry("b") }, {})
+    local groups = require("gemini-bridge.changes.history.history_tab").groups({ entry("a"), entry("c"), entry("b") })
     local nodes = require("gemini-bridge.changes.page.tree").build(groups, {})
     return vim.tbl_map(function(item) return item.entry.id end,
       require("gemini-bridge.changes.page.tree").items({ nodes[1] }))`;

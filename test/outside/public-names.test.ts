@@ -54,7 +54,7 @@ t.test("public names and the help agree", async (t) => {
         "the keys of a review, and those that have a tag",
       );
       await nvim.lua(
-        "require('gemini-bridge.changes.page.keys') require('gemini-bridge.changes.history.page')",
+        "require('gemini-bridge.changes.page.changes_tab') require('gemini-bridge.changes.history.history_tab')",
       );
       const pages = (await maps()).filter((name) => !everywhere.includes(name));
       const described = ["changes", "history"].flatMap((page) => {

@@ -12,7 +12,7 @@ local M = {}
 local MAX_UNASKED_FILES = 10
 --- Time for the answer to a decision. Long, because the host may undo thousands of files.
 local TIMEOUT_MS = 10 * 60 * 1000
---- Time to wait for the answer before the user's next key, so that this key acts on the next hunk.
+--- Time to wait for the answer to a decision on the page, so that the user's next key acts on the next hunk.
 local TYPING_MS = 200
 
 ---@class gemini_bridge.ChangeOptions
@@ -132,7 +132,8 @@ end
 ---@param name "changes_keep"|"changes_undo"|"changes_revert"|"history_undo"
 ---@param params table
 ---@param done? fun(result: any) Called with the answer of the host.
-function M.send(name, params, done)
+---@param waits? boolean True waits for the answer before the user's next key.
+function M.send(name, params, done, waits)
   local is_answered = false
   request.send(name, params, function(result, problem)
     is_answered = true
@@ -142,9 +143,11 @@ function M.send(name, params, done)
       done(result)
     end
   end, TIMEOUT_MS)
-  vim.wait(TYPING_MS, function()
-    return is_answered
-  end, 1)
+  if waits then
+    vim.wait(TYPING_MS, function()
+      return is_answered
+    end, 1)
+  end
 end
 
 ---@alias gemini_bridge.DecisionDone fun(decided: gemini_bridge.Decided) Called after the decision.
@@ -158,7 +161,7 @@ local function decide(name, params, done)
     if done then
       done(decided)
     end
-  end)
+  end, done ~= nil)
 end
 
 --- Keeps changes: removes their marks and makes the current text the new baseline.
@@ -216,7 +219,7 @@ end
 --- Reverts the user's last decision (keep or undo) in all files.
 ---@param done? gemini_bridge.DecisionDone
 function M.revert(done)
-  M.send("changes_revert", vim.empty_dict(), done)
+  M.send("changes_revert", vim.empty_dict(), done, done ~= nil)
 end
 
 ---@param opts gemini_bridge.ChangeOptions

@@ -131,9 +131,9 @@ function M.open(name)
     notify(sentence, "warn")
   end)
   local can_revert = require("gemini-bridge.changes.keep_and_undo").can_revert()
-  if not is_empty or can_revert or require("gemini-bridge.changes.page.page").get() then
+  if not is_empty or can_revert or require("gemini-bridge.changes.page.changes_tab").is_open() then
     require("gemini-bridge.notes.notes").load()
-    require("gemini-bridge.changes.page.keys").open(name)
+    require("gemini-bridge.changes.page.changes_tab").open(name)
   elseif #incomplete == 0 then
     notify(nothing_listed())
   end

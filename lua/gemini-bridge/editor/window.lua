@@ -290,6 +290,19 @@ function M.set_name(buf, name)
   end
 end
 
+--- Renames a buffer of the plugin. Deletes the buffer with the old name that Neovim creates, and a restored buffer with
+--- the new name.
+---@param buf integer
+---@param name string
+function M.rename(buf, name)
+  local before = vim.api.nvim_buf_get_name(buf)
+  M.delete_restored(name)
+  M.set_name(buf, name)
+  if before ~= "" then
+    M.delete_restored(before)
+  end
+end
+
 --- Returns a window that can be split. Never returns a float, because Neovim 0.10 cannot split floats.
 ---@return integer
 function M.base()

@@ -14,16 +14,29 @@ local ANSWER_TIMEOUT_MS = 1000
 --- Requests the history. Entries arrive newest first.
 ---@param take fun(entries?: gemini_bridge.HistoryEntry[], problem?: string) See `bridge.request`.
 function M.ask(take)
-  request.send(
-    "history",
-    { directories = require("gemini-bridge.context.workspace").get().directories },
-    take
-  )
+  local directories = require("gemini-bridge.context.workspace").get().directories
+  request.send("history", { directories = directories }, take)
 end
 
---- Returns the history, newest entry first. Waits for the answer of the Node host, but at most one second.
----@return gemini_bridge.HistoryEntry[]? entries nil if the Node host does not run or does not answer.
-function M.wait()
+--- Groups history entries by turn, newest turn first.
+---@param entries gemini_bridge.HistoryEntry[] Newest entry first.
+---@return gemini_bridge.HistoryEntry[][] turns
+function M.by_turn(entries)
+  local turns, known = {}, {}
+  for _, entry in ipairs(entries) do
+    local key = entry.cli .. entry.turn
+    if not known[key] then
+      known[key] = {}
+      turns[#turns + 1] = known[key]
+    end
+    table.insert(known[key], entry)
+  end
+  return turns
+end
+
+--- Returns the history grouped by turn, newest turn first. Waits for the Node host, but at most one second.
+---@return gemini_bridge.HistoryTurn[]? turns nil if the Node host does not run or does not answer.
+function M.list()
   local found, is_answered
   M.ask(function(entries)
     found, is_answered = entries, true
@@ -32,25 +45,12 @@ function M.wait()
     return is_answered
   end, 5)
   return found
-end
-
---- Returns the history grouped by turn, newest turn first. Waits for the Node host, but at most one second.
----@return gemini_bridge.HistoryTurn[]? turns nil if the Node host does not run or does not answer.
-function M.by_turn()
-  local entries = M.wait()
-  if not entries then
-    return nil
-  end
-  local turns, known = {}, {}
-  for _, entry in ipairs(entries) do
-    local key = entry.cli .. entry.turn
-    if not known[key] then
-      known[key] = { cli = entry.cli, prompt = entry.prompt, at = entry.at, entries = {} }
-      turns[#turns + 1] = known[key]
-    end
-    table.insert(known[key].entries, { path = entry.path, kind = entry.kind, at = entry.at })
-  end
-  return turns
+    and vim.tbl_map(function(turn)
+      local entries = vim.tbl_map(function(entry)
+        return { path = entry.path, kind = entry.kind, at = entry.at }
+      end, turn)
+      return { cli = turn[1].cli, prompt = turn[1].prompt, at = turn[1].at, entries = entries }
+    end, M.by_turn(found))
 end
 
 return M

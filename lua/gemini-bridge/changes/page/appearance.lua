@@ -14,15 +14,13 @@ local STATES = {
 ---@type table<string, string>
 local STATUS_HIGHLIGHTS = { added = "GeminiChangesAdd", deleted = "GeminiChangesDelete" }
 
---- Returns the meaning of the icons. Shown below the list of keys.
----@return [string, string][]
-function M.legend()
-  return {
-    { "● ✓ ↺", "undecided, kept, undone" },
-    { "!", "edited by you since, or cannot be undone" },
-    { "?", "pending proposal" },
-  }
-end
+--- Meaning of the icons. Shown below the list of keys.
+---@type [string, string][]
+M.LEGEND = {
+  { "● ✓ ↺", "undecided, kept, undone" },
+  { "!", "edited by you or others since, or cannot be undone" },
+  { "?", "pending proposal" },
+}
 
 --- Returns the counts of a node. "+3 -1 2/5" means: 3 added lines and 1 removed line are undecided, and 2 of 5 hunks
 --- are decided.
@@ -38,6 +36,17 @@ local function counts(node)
     { ("-%d"):format(node.removed), "GeminiChangesDelete" },
     hunks,
   }
+end
+
+--- Returns the numbers of decided and all hunks, such as " 2/5", or an empty text if there are no hunks.
+---@param nodes gemini_bridge.Node[]
+---@return string
+function M.sum(nodes)
+  local decided, hunks = 0, 0
+  for _, node in ipairs(nodes) do
+    decided, hunks = decided + node.decided, hunks + node.hunks
+  end
+  return hunks > 0 and (" %d/%d"):format(decided, hunks) or ""
 end
 
 --- Returns the appearance of a folder or group in the tree.

@@ -1,7 +1,7 @@
 --- Keeps or undoes what the user has chosen on the page: a hunk, selected lines, files, a turn or all changes.
+local go_to = require("gemini-bridge.changes.page.go_to")
 local keep_and_undo = require("gemini-bridge.changes.keep_and_undo")
 local hunks = require("gemini-bridge.difference.hunks")
-local files = require("gemini-bridge.changes.page.files")
 local layout = require("gemini-bridge.changes.page.layout")
 local notify = require("gemini-bridge.notify")
 local page = require("gemini-bridge.changes.page.page")
@@ -27,8 +27,8 @@ local function apply(shown, verb, chosen, from)
   end
   local act = verb == "keep" and keep_and_undo.keep_chosen or keep_and_undo.undo_chosen
   act(chosen, function(decided)
-    if decided.path and page.get() == shown then
-      page.go_on(shown, from and from - 1)
+    if decided.path and page.get() == shown and not go_to.hunk(shown, 1, from and from - 1) then
+      go_to.closed_group(shown)
     end
   end)
 end
@@ -39,11 +39,11 @@ end
 ---@param lines? [integer, integer] First and last selected line.
 ---@return gemini_bridge.Chosen? chosen, integer? first First line of the chosen text.
 local function choose_hunk(shown, lines)
-  local file = shown.current and files.get(shown.current)
+  local file = page.item(shown) --[[@as gemini_bridge.PageFile?]]
   local change = file and file.change
   if not file or not change or not layout.shows_own(shown) then
     return notify("No unreviewed changes here.", "warn")
-  elseif #change.hunks == 0 or change.status == "deleted" or file_view.is_notice(shown.right) then
+  elseif #change.hunks == 0 or change.status == "deleted" or file_view.is_notice(shown.right_buf) then
     return { files = { { path = file.path } } }
   end
   local buf = vim.api.nvim_win_get_buf(shown.right)
@@ -81,7 +81,7 @@ function M.turn_here(shown)
     local file = tree.items(tree_view.nodes_at(shown))[1] --[[@as gemini_bridge.PageFile?]]
     return file and file.turn
   end
-  local file = shown.current and files.get(shown.current)
+  local file = page.item(shown) --[[@as gemini_bridge.PageFile?]]
   return file and file.change and file.turn or nil
 end
 
@@ -120,7 +120,7 @@ function M.hunk(shown, verb)
     local here = tree_view.nodes_at(shown)[1]
     if lines then
       return decide_nodes(shown, verb, tree_view.nodes_at(shown, lines))
-    elseif here and not (here.item and here.item.path == shown.current) then
+    elseif here and not (here.item and here.item.id == shown.current) then
       return notify(
         "No hunk is under the cursor. On the line of a file: Enter shows the file, S keeps its changes, X undoes them.",
         "warn"
@@ -138,7 +138,7 @@ end
 function M.nodes(shown, verb)
   local lines = tree_view.selected()
   local is_in_tree = tree_view.has_focus(shown)
-  local nodes = is_in_tree and tree_view.nodes_at(shown, lines) or { page.current_node(shown) }
+  local nodes = is_in_tree and tree_view.nodes_at(shown, lines) or { shown.by_id[shown.current] }
   decide_nodes(shown, verb, nodes)
 end
 
@@ -153,6 +153,28 @@ end
 ---@param verb gemini_bridge.Verb
 function M.all(shown, verb)
   apply(shown, verb, keep_and_undo.of_all())
+end
+
+--- Reverts the user's last decision, and goes to the first hunk that is undecided again.
+---@param shown gemini_bridge.Page
+function M.revert(shown)
+  keep_and_undo.revert(function(decided)
+    if not decided.path or page.get() ~= shown then
+      return
+    end
+    page.draw(shown)
+    local node = shown.by_id[decided.path]
+    if not node then
+      return
+    end
+    page.show(shown, node)
+    local hunk = vim.iter(signs.list(shown.right_buf)):find(function(hunk)
+      return hunk.id == decided.hunk
+    end)
+    if hunk then
+      layout.go_to_line(shown, hunk.first)
+    end
+  end)
 end
 
 return M

@@ -1,9 +1,6 @@
---- Shows the selected file on the review page, with marks and old lines. Shows a notice for a large or missing file.
+--- Finds or loads the buffer of a file for the page. Creates a notice for a large or missing file.
 local deleted = require("gemini-bridge.changes.deleted")
-local layout = require("gemini-bridge.changes.page.layout")
-local old_lines = require("gemini-bridge.difference.old_lines")
 local path = require("gemini-bridge.disk.path")
-local signs = require("gemini-bridge.changes.signs")
 local swapfile = require("gemini-bridge.disk.swapfile")
 local text_buffer = require("gemini-bridge.difference.text_buffer")
 local window = require("gemini-bridge.editor.window")
@@ -19,34 +16,6 @@ local loaded = {} ---@type table<integer, true>
 --- Paths of large files that the user has chosen to load.
 local wanted = {} ---@type table<string, true>
 local notice ---@type integer? Buffer for a text in place of a file.
---- Buffer that contains the highlights and the old lines of the page.
-local marked ---@type integer?
-
---- Removes the highlights and old lines of the page from a buffer.
-local function unmark()
-  if marked and vim.api.nvim_buf_is_valid(marked) then
-    old_lines.hide(marked)
-  end
-  marked = nil
-end
-
---- Shows or hides the highlights of changed lines and the old lines.
----@param buf integer
----@param name string Path of the file.
----@param with_old boolean
-function M.mark(buf, name, with_old)
-  if marked ~= buf or not with_old then
-    unmark()
-  end
-  -- If old lines are shown, `signs.place` has updated them.
-  if with_old and not old_lines.are_shown(buf) and #signs.list(buf) > 0 then
-    marked = buf
-    signs.show_old(buf, name, function()
-      return marked == buf
-    end)
-  end
-end
-
 ---@param text string
 ---@return integer buf
 local function notice_buffer(text)
@@ -72,7 +41,7 @@ end
 --- Returns the buffer for a file: the file itself, the last text of a deleted file, or a notice.
 ---@param file gemini_bridge.PageFile
 ---@return integer buf
-local function buffer_of(file)
+function M.buffer(file)
   if file.change and file.change.status == "deleted" then
     return deleted.buffer(file.change)
   end
@@ -88,30 +57,17 @@ local function buffer_of(file)
   return load(file.path)
 end
 
---- Allows the next `M.show` to load a large file.
+--- Allows the next `M.buffer` to load a large file.
 ---@param name string
 function M.want(name)
   wanted[name] = true
 end
 
---- Returns true if a window shows a notice in place of a file.
----@param win integer
+--- Returns true if a buffer is a notice in place of a file.
+---@param buf integer
 ---@return boolean
-function M.is_notice(win)
-  return vim.api.nvim_win_get_buf(win) == notice
-end
-
---- Shows a file of the review page in a window.
----@param win integer
----@param file gemini_bridge.PageFile
----@return integer buf
-function M.show(win, file)
-  local buf = buffer_of(file)
-  if vim.api.nvim_win_get_buf(win) ~= buf then
-    unmark()
-  end
-  layout.set_buffer(win, buf)
-  return buf
+function M.is_notice(buf)
+  return buf == notice
 end
 
 --- If the user has changed a buffer that the page has loaded, keeps this buffer when the page closes.
@@ -125,7 +81,6 @@ end
 
 --- Resets the state when the page closes. Deletes buffers that only the page has loaded.
 function M.clear()
-  unmark()
   for buf in pairs(loaded) do
     local is_idle = vim.api.nvim_buf_is_valid(buf)
       and not vim.bo[buf].modified

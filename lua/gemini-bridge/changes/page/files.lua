@@ -10,7 +10,7 @@ local M = {}
 ---@alias gemini_bridge.FileState "undecided"|"kept"|"undone"|"changed"|"proposed"
 
 ---@class gemini_bridge.PageFile: gemini_bridge.TreeItem
----@field state gemini_bridge.FileState "changed": the user has edited a hunk, or the file cannot be undone.
+---@field state gemini_bridge.FileState "changed": others have edited the file, or it cannot be undone.
 ---@field change? gemini_bridge.Change nil if the user has decided all hunks.
 ---@field turn number Start of the turn (Unix milliseconds).
 ---@field cli string
@@ -35,9 +35,11 @@ local directory ---@type string
 ---@param change gemini_bridge.Change
 ---@return gemini_bridge.FileState
 local function state_of(change)
-  local is_changed = change.fixed or vim.iter(change.hunks):any(function(hunk)
-    return hunk.conflict
-  end)
+  local is_changed = change.fixed
+    or change.together
+    or vim.iter(change.hunks):any(function(hunk)
+      return hunk.conflict
+    end)
   return is_changed and "changed" or "undecided"
 end
 
@@ -45,7 +47,7 @@ end
 ---@return gemini_bridge.PageFile
 local function create(name)
   local relative = path.relative(name, directory)
-  local file = { path = name, relative = relative } ---@type gemini_bridge.PageFile
+  local file = { path = name, id = name, relative = relative } ---@type gemini_bridge.PageFile
   file.is_generated = patterns.match(GENERATED, relative)
   by_path[name] = file
   order[#order + 1] = name
@@ -56,7 +58,6 @@ end
 ---@param name string
 ---@param change? gemini_bridge.Change
 ---@param decision? "kept"|"undone"
----@return boolean is_moved True if the file is new on the page or has moved to another turn.
 function M.update(name, change, decision)
   local file = by_path[name]
   if not change then
@@ -64,7 +65,7 @@ function M.update(name, change, decision)
       file.change, file.state = nil, decision or "kept"
       file.added, file.removed, file.decided = 0, 0, file.hunks
     end
-    return false
+    return
   end
   file = file or create(name)
   file.change, file.state = change, state_of(change)
@@ -74,10 +75,7 @@ function M.update(name, change, decision)
   -- Counts a file without hunks as one hunk, because the user decides on the whole file. An example is an empty new
   -- file.
   file.hunks = file.decided + math.max(#change.hunks, 1)
-  local group = ("%s %.0f"):format(change.cli, change.turn)
-  local is_moved = group ~= file.group
-  file.group = group
-  return is_moved
+  file.group = ("%s %.0f"):format(change.cli, change.turn)
 end
 
 --- Loads all current changes. Drops files that the user has already decided.

@@ -1,8 +1,9 @@
---- Lays out the pages of `:GeminiChanges` and `:GeminiHistory`: a tab page with a tree at the left and a text at the
+--- Lays out the page of `:GeminiChanges` and `:GeminiHistory`: a tab page with a tree at the left and a text at the
 --- right.
 local focus = require("gemini-bridge.editor.focus_and_mode")
 local go_to_line = require("gemini-bridge.difference.go_to_line")
 local notify = require("gemini-bridge.notify")
+local path = require("gemini-bridge.disk.path")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local window = require("gemini-bridge.editor.window")
 local window_options = require("gemini-bridge.changes.page.window_options")
@@ -18,11 +19,10 @@ local NONE = -1
 ---@class gemini_bridge.PageLayout
 ---@field group integer Id of the autocommand group.
 ---@field buf integer Buffer of the tree.
----@field tab integer
+---@field tab_page integer
 ---@field tree integer Window of the tree, at the left.
 ---@field right integer Window of the text, at the right. May be invalid.
 ---@field right_buf integer Buffer that the page shows at the right. The user may open another buffer in that window.
----@field lacks_room? boolean True if there was no room to open the window of the text.
 ---@field is_filling? boolean True while the page changes the buffer of the window `right`.
 ---@field origin { tab: integer, win: integer } Tab page and window that had the focus before the page opened.
 
@@ -44,25 +44,30 @@ function M.tree(layout)
   return windows[1] and layout.tree
 end
 
---- Opens the window of the text. Without room at the right, for example with a large 'winminwidth', opens the window
---- below the tree. Without room there either, returns no window.
----@param tree integer Window of the tree.
----@return integer win, integer buf, any problem
-local function open_right(tree)
+---@return integer buf An empty buffer that disappears with its window.
+local function empty_buffer()
   local buf = window.create_buffer(false, true)
   vim.bo[buf].bufhidden = "wipe"
+  return buf
+end
+
+--- Opens the window of the text with an empty buffer.
+---@param layout gemini_bridge.PageLayout
+---@return any problem nil, or the reason why there is no room for the window.
+local function open_right(layout)
+  local tree, buf =
+    M.tree(layout), --[[@as integer]]
+    empty_buffer()
   local ok, win = pcall(window.open, buf, { split = "right", win = tree })
   if not ok then
-    ok, win = pcall(window.open, buf, { split = "below", win = tree })
-  end
-  if not ok then
     window.delete_buffer(buf)
-    return NONE, NONE, win
+    layout.right, layout.right_buf = NONE, NONE
+    return win
   end
   window_options.reset(win)
   vim.w[win].gemini_page = true
   vim.api.nvim_win_set_config(tree, { width = tree_width() })
-  return win, buf
+  layout.right, layout.right_buf = win, buf
 end
 
 --- Returns true if the right window shows the buffer of the page. After the user has opened another buffer there, the
@@ -77,35 +82,11 @@ function M.shows_own(layout)
     and (layout.is_filling or vim.api.nvim_win_get_buf(win) == layout.right_buf)
 end
 
---- Shows a buffer in the right window of a page. Opens the window again if the user has closed it.
----@param layout gemini_bridge.PageLayout
----@param show fun(win: integer): integer Shows a buffer in the window and returns the buffer.
----@return integer? buf nil if there is no room for the window. The user gets a message.
-function M.fill(layout, show)
-  if not vim.api.nvim_win_is_valid(layout.right) then
-    local problem
-    layout.right, layout.right_buf, problem = open_right(M.tree(layout) --[[@as integer]])
-    layout.lacks_room = problem ~= nil
-    if problem then
-      local text = "There is no room for the text beside the list (%s). Make the window of the list larger."
-      return notify(text:format(scheduler.reason(problem)), "warn")
-    end
-  end
-  layout.is_filling = true
-  local ok, result = pcall(show, layout.right)
-  layout.is_filling = false
-  if not ok then
-    error(result, 0)
-  end
-  layout.right_buf = result
-  return result
-end
-
 --- Shows a buffer in the right window of a page. First resets the window options, because Neovim stores window options
 --- together with the earlier buffer.
 ---@param win integer
 ---@param buf integer
-function M.set_buffer(win, buf)
+local function set_buffer(win, buf)
   local is_other = vim.api.nvim_win_get_buf(win) ~= buf
   if is_other then
     window_options.reset(win)
@@ -127,23 +108,60 @@ function M.set_buffer(win, buf)
   end
 end
 
+--- Shows a buffer in the right window. Opens the window again if the user has closed it.
+---@param layout gemini_bridge.PageLayout
+---@param buf integer
+---@return boolean ok False if there is no room for the window. The user gets a message.
+function M.fill(layout, buf)
+  local problem = not vim.api.nvim_win_is_valid(layout.right) and open_right(layout)
+  if problem then
+    local text = "There is no room for the text beside the list (%s). Make the window of the list larger."
+    notify(text:format(scheduler.reason(problem)), "warn")
+    return false
+  end
+  layout.is_filling = true
+  scheduler.attempt(set_buffer, layout.right, buf)
+  layout.is_filling = false
+  layout.right_buf = buf
+  return true
+end
+
+--- Empties the right window. Opens another one if the user has closed it or opened another buffer there.
+---@param layout gemini_bridge.PageLayout
+function M.clear(layout)
+  if M.shows_own(layout) then
+    M.fill(layout, empty_buffer())
+  else
+    open_right(layout)
+  end
+end
+
+--- Deletes the tree buffer after |:bdelete|, which may only hide the buffer.
+---@param layout gemini_bridge.PageLayout
+local function delete_hidden(layout)
+  if #vim.fn.win_findbuf(layout.buf) == 0 then
+    window.delete_buffer(layout.buf)
+  end
+end
+
+--- Returns true if a buffer shows the file whose deletion the other buffer shows.
+---@param before integer
+---@param buf integer
+---@return boolean
+local function is_restored(before, buf)
+  return vim.api.nvim_buf_is_valid(before)
+    and vim.b[before].gemini_deleted == path.real(vim.api.nvim_buf_get_name(buf))
+end
+
 --- Resets options that the user's windows inherit from the tree window or the text window, for example after a split.
 ---@param layout gemini_bridge.PageLayout
----@param is_own fun(buf: integer): boolean Returns true for a buffer that the page would show itself.
 ---@param release fun(is_closed: boolean) Called when the user closes the right window or opens another buffer there.
----@return fun() stop Resets the options of the tree window and the text window.
-function M.follow(layout, is_own, release)
+function M.follow(layout, release)
   local function on(event, callback)
     vim.api.nvim_create_autocmd(event, { group = layout.group, callback = callback })
   end
   local function is_of_page(win)
     return win == layout.tree or win == layout.right
-  end
-  -- Deletes the tree buffer after |:bdelete|, which may only hide the buffer.
-  local function delete_hidden()
-    if #vim.fn.win_findbuf(layout.buf) == 0 then
-      window.delete_buffer(layout.buf)
-    end
   end
   on("WinNew", function()
     local win, buf = vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf()
@@ -154,14 +172,16 @@ function M.follow(layout, is_own, release)
   on("BufWinEnter", function(args)
     local win, before = vim.api.nvim_get_current_win(), layout.right_buf
     if win == layout.tree then
-      scheduler.next(delete_hidden)
+      scheduler.next(function()
+        delete_hidden(layout)
+      end)
     elseif win ~= layout.right then
       -- A new window gets the options of the last window that showed the buffer. This last window may belong to the
       -- page.
       if args.buf == before and window_options.is_copy(win, layout.right) then
         window_options.reset(win)
       end
-    elseif not layout.is_filling and args.buf ~= before and is_own(args.buf) then
+    elseif not layout.is_filling and args.buf ~= before and is_restored(before, args.buf) then
       layout.right_buf = args.buf
     elseif not layout.is_filling and args.buf ~= before and vim.w[win].gemini_page then
       if vim.api.nvim_buf_is_valid(before) then
@@ -182,11 +202,16 @@ function M.follow(layout, is_own, release)
       end)
     end
   end)
-  return function()
-    scheduler.next(delete_hidden)
-    scheduler.attempt(window_options.reset, layout.tree)
-    scheduler.attempt(window_options.reset, layout.right)
-  end
+end
+
+--- Resets the options of the tree window and the text window.
+---@param layout gemini_bridge.PageLayout
+function M.release(layout)
+  scheduler.next(function()
+    delete_hidden(layout)
+  end)
+  scheduler.attempt(window_options.reset, layout.tree)
+  scheduler.attempt(window_options.reset, layout.right)
 end
 
 --- Moves the cursor of the right window to a line. Scrolls only if the line is at the edge or invisible.
@@ -198,65 +223,32 @@ function M.go_to_line(layout, line)
   end
 end
 
----@class gemini_bridge.PagePlace
----@field buf integer Buffer of the tree.
----@field tree integer
----@field right? integer nil if the user has closed the right window or opened another buffer there.
----@field origin { tab: integer, win: integer }
-
---- Returns the windows that another page can take over. Must be called before the listeners of the page are removed.
----@param layout gemini_bridge.PageLayout
----@return gemini_bridge.PagePlace
-function M.place(layout)
-  local right = M.shows_own(layout) and layout.right or nil
-  return { buf = layout.buf, tree = M.tree(layout), right = right, origin = layout.origin }
-end
-
---- Opens a page in a new tab page, or in the windows of another page, without moving the focus.
----@param name string Name of the tree buffer.
----@param place? gemini_bridge.PagePlace
+--- Opens the tab page without moving the focus.
 ---@return gemini_bridge.PageLayout
-function M.open(name, place)
+function M.open()
   local buf = window.create_buffer(false, true)
-  window.delete_restored(name)
-  window.set_name(buf, name)
   vim.bo[buf].bufhidden, vim.bo[buf].modeline = "wipe", false
-  local from = { tab = vim.api.nvim_get_current_tabpage(), win = vim.api.nvim_get_current_win() }
-  local tab, tree, right, right_buf
-  if place then
-    tab, tree, right = vim.api.nvim_win_get_tabpage(place.tree), place.tree, place.right
-    window.show(tree, buf)
-    window.delete_buffer(place.buf) -- also closes windows that the user has split off
-  else
-    tab, tree = window.open_tab(buf)
-  end
+  local origin = { tab = vim.api.nvim_get_current_tabpage(), win = vim.api.nvim_get_current_win() }
+  local tab, tree = window.open_tab(buf)
   window_options.set_tree(tree)
-  if right then
-    right_buf = window.create_buffer(false, true)
-    vim.bo[right_buf].bufhidden = "wipe"
-    M.set_buffer(right, right_buf)
-  else
-    right, right_buf = open_right(tree)
-  end
-  local group = vim.api.nvim_create_augroup("gemini-bridge.page." .. buf, {})
   return {
-    group = group,
+    group = vim.api.nvim_create_augroup("gemini-bridge.page." .. buf, {}),
     buf = buf,
-    tab = tab,
+    tab_page = tab,
     tree = tree,
-    right = right,
-    right_buf = right_buf,
-    origin = place and place.origin or from,
+    right = NONE,
+    right_buf = NONE,
+    origin = origin,
   }
 end
 
---- Closes a page with its tab page and moves the focus back. If there is no other tab page, closes only the tree.
+--- Closes the page with its tab page and moves the focus back. If there is no other tab page, closes only the tree.
 ---@param layout gemini_bridge.PageLayout
 function M.close(layout)
   local end_move = focus.begin_move()
-  if #vim.api.nvim_list_tabpages() > 1 and vim.api.nvim_tabpage_is_valid(layout.tab) then
+  if #vim.api.nvim_list_tabpages() > 1 and vim.api.nvim_tabpage_is_valid(layout.tab_page) then
     -- `hide` keeps unsaved changes in a hidden buffer, even if 'hidden' is off.
-    vim.cmd(("hide tabclose %d"):format(vim.api.nvim_tabpage_get_number(layout.tab)))
+    vim.cmd(("hide tabclose %d"):format(vim.api.nvim_tabpage_get_number(layout.tab_page)))
   end
   window.delete_buffer(layout.buf) -- also closes windows that the user has split off
   if vim.api.nvim_tabpage_is_valid(layout.origin.tab) then

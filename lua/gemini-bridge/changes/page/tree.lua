@@ -19,8 +19,9 @@ local M = {}
 
 ---@class gemini_bridge.TreeItem
 ---@field path string Absolute path.
+---@field id? string Identifies the item on the page. nil for a proposal.
 ---@field relative string Path as shown to the user.
----@field key? string Identifies the item in its group. Default: the path.
+---@field key? string Identifies the item in its group, and sorts items with one path. Default: the path.
 ---@field added? integer
 ---@field removed? integer
 ---@field decided? integer
@@ -106,19 +107,6 @@ local function add_up(node)
       node[count] = node[count] + child[count]
     end
   end
-end
-
---- Updates the counts of a file, and of the folders and groups that contain the file.
----@param node gemini_bridge.Node
----@return gemini_bridge.Node[] touched The node and its parents.
-function M.update(node)
-  local touched, above = {}, node ---@type gemini_bridge.Node[], gemini_bridge.Node?
-  while above do
-    add_up(above)
-    touched[#touched + 1] = above
-    above = above.parent
-  end
-  return touched
 end
 
 --- Sorts the nodes below a node and adds up their counts. Opens or closes nodes as the user has left them.

@@ -6,7 +6,7 @@ local M = {}
 ---@field icon string Character of one cell.
 ---@field icon_highlight string
 ---@field highlight? string Highlight group of the name.
----@field right? gemini_bridge.Words Words at the right edge.
+---@field right? gemini_bridge.Words ASCII words at the right edge.
 
 ---@alias gemini_bridge.Words [string, string][] Words with their highlights.
 
@@ -15,6 +15,8 @@ local M = {}
 --- Minimum widths of a file name and of a group title, in screen cells. With less room, the words at the right edge are
 --- reduced to the last word or to none.
 local MIN_NAME_CELLS, MIN_TITLE_CELLS = 9, 16
+--- Width of an icon with the blank after the icon, in screen cells.
+local ICON_CELLS = 2
 --- Maximum share of the window width for the columns at the right edge. Wider columns are not aligned.
 local MAX_COLUMNS_SHARE = 0.5
 
@@ -39,53 +41,45 @@ local function shorten(text, width)
   return vim.fn.printf(("%%.%dS…"):format(math.max(width - cells("…"), 0)), text)
 end
 
---- Returns the total width of words, with a blank before each word.
----@param words gemini_bridge.Words
----@return integer
-local function width_of(words)
-  local sum = 0
-  for _, word in ipairs(words) do
-    sum = sum + cells(word[1]) + 1
-  end
-  return sum
-end
-
----@param columns integer[]
----@param words gemini_bridge.Words
----@return boolean is_wider
-local function widen(columns, words)
-  local is_wider = false
-  for index, word in ipairs(words) do
-    local column = #words - index + 1
-    if cells(word[1]) > (columns[column] or 0) then
-      columns[column], is_wider = cells(word[1]), true
+--- Returns the widths of the columns at the right edge (screen cells), from right to left. Returns no widths if the
+--- columns would leave too little room for names.
+---@param faces gemini_bridge.Face[]
+---@param width integer Width of the window in screen cells.
+---@return integer[]
+local function columns_of(faces, width)
+  local columns, sum = {}, 0
+  for _, face in ipairs(faces) do
+    for index, word in ipairs(face.right or {}) do
+      local column = #face.right - index + 1
+      columns[column] = math.max(#word[1], columns[column] or 0)
     end
   end
-  return is_wider
-end
-
---- Returns true if columns leave enough room for names.
----@param columns integer[]
----@param width integer Width of the window in screen cells.
----@return boolean
-local function are_narrow(columns, width)
-  local sum = 0
   for _, column in ipairs(columns) do
     sum = sum + column + 1
   end
-  return sum <= width * MAX_COLUMNS_SHARE
+  return sum <= width * MAX_COLUMNS_SHARE and columns or {}
 end
 
----@param words gemini_bridge.Words
+--- Returns the words that fit beside the name: all words, the last word, or none.
+---@param face gemini_bridge.Face
+---@param room integer
 ---@param columns integer[]
----@return gemini_bridge.Words
-local function align(words, columns)
-  local padded = {}
-  for index, word in ipairs(words) do
-    local blanks = (" "):rep(columns[#words - index + 1] - cells(word[1]))
-    padded[index] = { blanks .. word[1], word[2] }
+---@return string[] words A blank and the padded word, for each word.
+---@return integer width
+local function fitting(face, room, columns)
+  local words, width = {}, 0
+  for index, word in ipairs(face.right or {}) do
+    words[index] = (" "):rep((columns[#face.right - index + 1] or 0) - #word[1] + 1) .. word[1]
+    width = width + #words[index]
   end
-  return padded
+  if width > room then
+    words = { words[#words] }
+    width = #words[1]
+  end
+  if width > room then
+    return {}, 0
+  end
+  return words, width
 end
 
 ---@param node gemini_bridge.Node
@@ -94,40 +88,29 @@ end
 ---@param columns integer[]
 ---@return string line, gemini_bridge.Span[] spans
 local function draw(node, face, width, columns)
-  local spans = {} ---@type gemini_bridge.Span[]
-  local parts, length = { (" "):rep(node.depth) }, node.depth
-  local function add(text, highlight)
-    if highlight then
-      spans[#spans + 1] = { length, length + #text, highlight }
-    end
-    parts[#parts + 1] = text
-    length = length + #text
-  end
-  local room = width - node.depth - cells(face.icon .. " ")
   local name = node.name:find("%c") and vim.fn.strtrans(node.name) or node.name
-  local right, name_cells = face.right or {}, cells(name)
-  if are_narrow(columns, width) then
-    right = align(right, columns)
-  end
+  local start, name_cells = (" "):rep(node.depth) .. face.icon .. " ", cells(name)
+  local room = width - node.depth - ICON_CELLS
   local shortest = math.min(name_cells, node.kind == "group" and MIN_TITLE_CELLS or MIN_NAME_CELLS)
-  if room - width_of(right) < shortest then
-    right = { right[#right] }
+  local words, words_cells = fitting(face, room - shortest, columns)
+  if name_cells > room - words_cells then
+    name = shorten(name, math.max(room - words_cells, 1))
+    name_cells = cells(name)
   end
-  if room - width_of(right) < shortest then
-    right = {}
+  local line = start .. name
+  local spans = { { node.depth, #start, face.icon_highlight } }
+  if face.highlight then
+    spans[2] = { #start, #line, face.highlight }
   end
-  local right_cells = width_of(right)
-  add(face.icon .. " ", face.icon_highlight)
-  name = shorten(name, math.max(room - right_cells, 1))
-  add(name, face.highlight)
-  if #right > 0 then
-    add((" "):rep(room - right_cells - cells(name)))
+  if #words > 0 then
+    line = line .. (" "):rep(room - words_cells - name_cells)
   end
-  for _, word in ipairs(right) do
-    add(" ")
-    add(word[1], word[2])
+  local left = face.right and #face.right - #words or 0
+  for index, word in ipairs(words) do
+    spans[#spans + 1] = { #line, #line + #word, face.right[left + index][2] }
+    line = line .. word
   end
-  return table.concat(parts), spans
+  return line, spans
 end
 
 vim.api.nvim_set_decoration_provider(namespace, {
@@ -149,42 +132,15 @@ vim.api.nvim_set_decoration_provider(namespace, {
 ---@param view gemini_bridge.TreeView
 ---@param face fun(node: gemini_bridge.Node): gemini_bridge.Face
 function M.write(view, face)
-  local width, columns, faces = vim.api.nvim_win_get_width(view.tree), {}, {}
-  for index, node in ipairs(view.rows) do
-    faces[index] = face(node)
-    widen(columns, faces[index].right or {})
-  end
-  local lines, spans = {}, {}
+  local width, faces = vim.api.nvim_win_get_width(view.tree), vim.tbl_map(face, view.rows)
+  local columns, lines, spans = columns_of(faces, width), {}, {}
   for index, node in ipairs(view.rows) do
     lines[index], spans[index] = draw(node, faces[index], width, columns)
   end
-  spans_of[view.buf], view.columns = spans, columns
+  spans_of[view.buf] = spans
   vim.bo[view.buf].modifiable = true
   vim.api.nvim_buf_set_lines(view.buf, 0, -1, false, lines)
   vim.bo[view.buf].modifiable = false
-end
-
---- Redraws the lines of some nodes. If a column becomes wider, redraws all lines.
----@param view gemini_bridge.TreeView
----@param nodes gemini_bridge.Node[]
----@param face fun(node: gemini_bridge.Node): gemini_bridge.Face
-function M.patch(view, nodes, face)
-  local width, fits = vim.api.nvim_win_get_width(view.tree), true
-  vim.bo[view.buf].modifiable = true
-  for _, node in ipairs(nodes) do
-    local row = node.row
-    if row then
-      local seen = face(node)
-      fits = not widen(view.columns, seen.right or {}) and fits
-      local line
-      line, spans_of[view.buf][row] = draw(node, seen, width, view.columns)
-      vim.api.nvim_buf_set_text(view.buf, row - 1, 0, row - 1, -1, { line })
-    end
-  end
-  vim.bo[view.buf].modifiable = false
-  if not fits then
-    M.write(view, face)
-  end
 end
 
 --- Forgets the highlights of a tree.
