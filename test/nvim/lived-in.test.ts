@@ -74,7 +74,8 @@ const focus = (name: string) => nvim.lua("vim.fn.win_gotoid(vim.fn.bufwinid(...)
 async function checkAfter(t: Test, before: unknown): Promise<void> {
   await winbar();
   t.same(await left(), before, "windows, winbars, focus and mode are as before");
-  t.notMatch(await nvim.messages(), /E\d+:|traceback|Error/, "no error");
+  // E1568: on a busy machine, the terminal answers later than Neovim expects at its start.
+  t.notMatch(await nvim.messages(), /(?!E1568)E\d+:|traceback|Error/, "no error");
   t.notMatch(await nvim.lua("return table.concat(_G.seen_by_server, ' ')"), /gemini/, "files of the user");
   await nvim.command("messages clear");
 }
