@@ -266,7 +266,10 @@ t.test(
     await agent.write("a.txt", "1\ntwo\n3\n");
     await nvim.waitFor("vim.fn.getline(2) == 'two'", "the agent's text");
     await changed(1);
+    const host = Number(await nvim.lua("return require('gemini-bridge').status().pid"));
+    process.kill(host, "SIGSTOP"); // the host undoes after the user has typed
     await nvim.input(":GeminiUndo!<CR>Gotyped<Esc>");
+    process.kill(host, "SIGCONT");
     await nvim.waitFor(async () => read("a.txt") === "1\n2\n3\n", "the undone file");
     await nvim.says(
       "a.txt has changed on disk, but you have unsaved changes. :e! discards them, :w! overwrites the file.",
