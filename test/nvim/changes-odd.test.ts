@@ -331,3 +331,26 @@ t.test(":GeminiKeep and :GeminiUndo take %, #, <cfile> and paths below ~", async
   await changed(0);
   t.equal(read("b.txt"), "b\n");
 });
+
+t.test("the page and the quickfix list say why a change is undone only as a whole", async (t) => {
+  const { bridge, nvim, agent, tree, lists } = await startPage(t, { files: { "a.txt": "1\n" } });
+  const other = new HookedAgent(bridge, "another session");
+  const tool = { tool_name: "run_shell_command", tool_input: { command: "sleep 1" } };
+  await agent.prompt("go");
+  await agent.hook("BeforeTool", tool);
+  writeFileSync(nvim.path("a.txt"), "1\n2\n");
+  await other.write("a.txt", "1\n2\n3\n");
+  await agent.hook("AfterTool", { ...tool, tool_response: { llmContent: "" } });
+  await lists(t, "a.txt modified +2 -0 1");
+  const reason = "others have written the file while a command ran";
+  await nvim.waitFor("require('gemini-bridge').changes()[1].cli == 'gemini'", "the change");
+  await nvim.command("GeminiChanges!");
+  const text = "vim.fn.getqflist()[1].text";
+  await nvim.waitFor(
+    `${text} == 'modified, +2 -0, ${reason} | gemini: go'`,
+    "the reason in the quickfix list",
+  );
+  await nvim.command("GeminiChanges");
+  await nvim.waitFor(async () => (await tree()).some((line) => /! a\.txt/.test(line)), "the file's icon");
+  t.match(await nvim.lua("return vim.wo[vim.fn.bufwinid('a.txt')].winbar"), reason);
+});

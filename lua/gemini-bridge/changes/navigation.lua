@@ -50,6 +50,8 @@ end
 ---@return vim.quickfix.entry[]
 local function entries_of(change)
   local is_deleted = change.status == "deleted"
+  local reason = change.fixed or change.together
+  reason = reason and ", " .. reason or ""
   local by = change.prompt ~= "" and ("%s: %s"):format(change.cli, change.prompt) or change.cli
   ---@param range gemini_bridge.ChangedRange
   ---@param id integer
@@ -60,7 +62,7 @@ local function entries_of(change)
       bufnr = is_deleted and deleted.buffer(change) or nil,
       lnum = range.first,
       end_lnum = range.last,
-      text = ("%s%s | %s"):format(change.status, words, vim.fn.strtrans(by)),
+      text = ("%s%s%s | %s"):format(change.status, words, reason, vim.fn.strtrans(by)),
       user_data = ("%d %s"):format(id, change.path),
       valid = 1,
     }
