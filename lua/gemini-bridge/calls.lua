@@ -31,6 +31,9 @@ end
 local calls = {
   attach = lifecycle.attached,
   status = lifecycle.on_status,
+  request = function(params)
+    request.run(params, require("gemini-bridge.model").questions)
+  end,
   answered = request.answered,
   set_environment = environment.set,
   message = function(params)
@@ -42,7 +45,6 @@ local calls = {
   remember = memory.remember,
   decision_settled = decision.settled,
   decision_read = reviews.read_accepted,
-  ask = lazy("gemini-bridge.model", "ask"),
   model_watch = lazy("gemini-bridge.model", "watch"),
   diff_open = reviews.open,
   diff_read = reviews.read,

@@ -5,6 +5,7 @@
  */
 import * as z from "zod";
 import { Memory } from "./memory.ts";
+import { Answer, Request } from "./requests.ts";
 import { Status } from "./status.ts";
 
 /** A hunk of a file that an agent has changed. */
@@ -98,8 +99,10 @@ export const calls = {
   /** Registers the host with its process id. `channel` is set only by the shared host. */
   attach: z.object({ channel: z.int().optional(), pid: z.int() }),
   status: Status,
-  /** Answers the event `request` with the same id: with a result, or with the reason why the request has failed. */
-  answered: z.object({ id: Id, result: z.unknown().optional(), error: z.string().optional() }),
+  /** A request for information or a change in the editor, see questions.ts. Lua answers with the event `answered`. */
+  request: Request,
+  /** The answer to the event `request`. */
+  answered: Answer,
   /**
    * Sets and unsets environment variables while the bridge runs. Lua restores them when the bridge stops. `clis`:
    * variables only for CLIs in Neovim's terminals. `arguments` and `variables`: only for CLIs that `:Gemini` starts, by
@@ -141,8 +144,6 @@ export const calls = {
   }),
   /** Returns the text that the user has accepted. Possible until `decision_settled` for the same review. */
   decision_read: z.object({ id: Id }),
-  /** Asks Neovim a question on behalf of the AI model. Neovim replies with the event `answered` with the same id. */
-  ask: z.object({ id: Id, question: z.string(), params: z.object({}).loose() }),
   /**
    * `on`: whether Lua sends the event `model_changed`. `selection`: whether Lua sends this event also when the
    * selection changes, which happens with almost every key.

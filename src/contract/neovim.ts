@@ -3,7 +3,7 @@
  *
  * Node -> Lua: the calls in calls.ts. Each call is one `nvim_exec_lua`, which `lua/gemini-bridge/calls.lua`
  * dispatches. Lua -> Node: `events`. Each event is one RPC notification from `lua/gemini-bridge/bridge/channel.lua`.
- * The event `request` carries the requests in requests.ts, which Node answers later. Lua never waits for Node.
+ * In both directions, `request` and `answered` carry the requests that are answered later. Lua never waits for Node.
  */
 import * as z from "zod";
 import { Boot, Gate, Workspace } from "./boot.ts";
@@ -11,6 +11,7 @@ import type { Calls } from "./calls.ts";
 import { changeEvents } from "./changes.ts";
 import { list } from "./list.ts";
 import { DiffId } from "./memory.ts";
+import { Answer, Request } from "./requests.ts";
 import { Changed } from "./sharing.ts";
 import { Snapshot } from "./snapshot.ts";
 
@@ -71,15 +72,10 @@ export const events = {
     ),
   }),
   gate: Gate,
-  /**
-   * The answer to an `ask` of the host, which asks on behalf of the model. Contains an unchecked result or an error
-   * message.
-   */
-  answered: z.object({
-    id: z.number().int().positive(),
-    result: z.unknown().optional(),
-    error: z.string().optional(),
-  }),
+  /** A request, see requests.ts. The host answers it with the call `answered`. */
+  request: Request,
+  /** The answer to the call `request`. */
+  answered: Answer,
   /** Data that the model can read has changed. */
   model_changed: z.object({ what: list(Changed) }),
   /** A line for the log, which only the host writes. */
@@ -96,8 +92,6 @@ export const events = {
     cwd: z.string(),
     env: z.record(z.string(), z.string()),
   }),
-  /** A request, see requests.ts. The host answers it with the call `answered`. */
-  request: z.object({ id: z.number().int().positive(), name: z.string(), params: z.unknown() }),
   ...changeEvents,
   /**
    * The user has a prompt for the CLI in this terminal of `:Gemini`. Without a terminal, for any CLI outside of these
@@ -138,7 +132,7 @@ export const results = {
   status: Nothing,
   set_environment: Nothing,
   decision_read: z.object({ content: z.string() }),
-  ask: Nothing,
+  request: Nothing,
   /** `isPending` is false if the user has already decided. In this case, Lua has not shown the new text. */
   diff_open: z.object({ isPending: z.boolean() }),
   diff_read: z.object({ content: z.string() }),

@@ -1,6 +1,6 @@
 /**
- * Defines the questions to Neovim for the model (part of CONTRACT 1). The call `ask` sends a question. The event
- * `answered` returns the answer, perhaps after language servers have answered. The Lua side is lua/gemini-bridge/model.
+ * Defines the requests from Node to Lua (part of CONTRACT 1): questions to Neovim for the model. Lua answers perhaps only
+ * after language servers have answered. The Lua side is lua/gemini-bridge/model.
  * Paths are absolute. Lines and characters are 1-based, characters in UTF-16 units, except in shapes of the language
  * server protocol.
  */

@@ -43,10 +43,7 @@ export function createEditorEndpoint(options: EditorEndpointOptions): EditorEndp
     .on("ended", reportClients);
   return {
     sessions,
-    handlers: {
-      answered: (answer) => server?.handlers.answered(answer),
-      model_changed: (change) => server?.handlers.model_changed(change),
-    },
+    handlers: { model_changed: (change) => server?.handlers.model_changed(change) },
     diagnose: async (path) => (await load()).server.diagnose(path),
     close: () => server?.close(),
   };

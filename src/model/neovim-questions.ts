@@ -1,8 +1,5 @@
-/**
- * Asks Neovim questions on behalf of the model. Each question is a call with an id, which Neovim answers with an event.
- */
+/** Asks Neovim questions on behalf of the model, and checks the answers. */
 import { Refusal } from "../base/refusal.ts";
-import type { EventPayload } from "../contract/neovim.ts";
 import { type AnswerTo, answers, type QuestionName, type Questions } from "../contract/questions.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 
@@ -24,7 +21,6 @@ interface Asking {
    * @throws {Refusal} if there is no answer. The message contains the reason
    */
   ask<N extends QuestionName>(question: N, params: Questions[N], signal: AbortSignal): Promise<AnswerTo<N>>;
-  answered(answer: EventPayload<"answered">): void;
   /** Ends all questions that Neovim has not answered yet. Idempotent. */
   close(): void;
 }
@@ -33,45 +29,17 @@ interface Asking {
  * Creates the functions that ask Neovim.
  * @param timeout timeout for questions without a timeout of their own (milliseconds)
  */
-export function createAsking(bridge: Pick<Bridge, "call">, timeout: number): Asking {
-  const waiting = new Map<number, (problem: unknown, result?: unknown) => void>();
-  let last = 0;
-
+export function createAsking(bridge: Pick<Bridge, "ask">, timeout: number): Asking {
+  const closing = new AbortController();
   return {
     async ask(question, params, signal) {
-      const id = ++last;
-      /** Undefined for a question without a timeout and without cancellation. */
-      const cancelling = WRITING.includes(question) ? undefined : signal;
-      const answer = await new Promise<unknown>((resolve, reject) => {
-        cancelling?.throwIfAborted();
-        const cancel = () => waiting.get(id)?.(signal.reason);
-        const late = () =>
-          waiting.get(id)?.(
-            new Refusal(
-              "Neovim does not answer, perhaps because it waits for the user at a prompt: try again later",
-            ),
-          );
-        const limit = "timeout" in params ? params.timeout : timeout;
-        const timer = cancelling && setTimeout(late, limit + MARGIN_MS);
-        cancelling?.addEventListener("abort", cancel);
-        waiting.set(id, (problem, result) => {
-          clearTimeout(timer);
-          cancelling?.removeEventListener("abort", cancel);
-          waiting.delete(id);
-          if (problem === undefined) resolve(result);
-          else reject(problem);
-        });
-        bridge.call("ask", { id, question, params }).catch((error: unknown) => {
-          waiting.get(id)?.(error instanceof Refusal ? error : new Refusal("Neovim has exited"));
-        });
-      });
+      const limit = ("timeout" in params ? params.timeout : timeout) + MARGIN_MS;
+      const limits = WRITING.includes(question)
+        ? { signal: closing.signal }
+        : { signal: AbortSignal.any([signal, closing.signal]), timeout: limit };
+      const answer = await bridge.ask(question, params, limits);
       return answers[question].parse(answer) as AnswerTo<typeof question>;
     },
-    answered({ id, result, error }) {
-      waiting.get(id)?.(error === undefined ? undefined : new Refusal(error), result);
-    },
-    close() {
-      for (const settle of [...waiting.values()]) settle(new Refusal("The bridge in Neovim has stopped"));
-    },
+    close: () => closing.abort(new Refusal("The bridge in Neovim has stopped")),
   };
 }

@@ -32,13 +32,13 @@ export interface EditorServer {
    * @throws {Refusal} while sharing is paused, and if Neovim does not answer
    */
   diagnose(path?: string): Promise<Diagnostic[]>;
-  readonly handlers: Pick<EventHandlers, "answered" | "model_changed">;
+  readonly handlers: Pick<EventHandlers, "model_changed">;
   /** Ends all pending requests. Idempotent. */
   close(): void;
 }
 
 export interface EditorServerOptions {
-  bridge: Pick<Bridge, "call" | "tell">;
+  bridge: Pick<Bridge, "ask" | "tell">;
   log: Log;
   boot: Pick<Boot, "tools" | "prompts">;
   following: Following;
@@ -147,7 +147,7 @@ export function createEditorServer({
       };
       return (await asking.ask("diagnostics", question, signal)).items;
     },
-    handlers: { answered: asking.answered, model_changed: updates.changed },
+    handlers: { model_changed: updates.changed },
     close() {
       asking.close();
       updates.close();

@@ -15,6 +15,7 @@ import type {
   RequestParams,
   RequestResult,
 } from "../contract/neovim.ts";
+import type { QuestionName, Questions } from "../contract/questions.ts";
 
 /**
  * Method of the RPC notification that carries every event: `[name, payload]`. Must not end in `_event`, because the RPC
@@ -31,6 +32,8 @@ export const EVENT_FUNCTION = "GeminiBridgeEvent";
 /** The part of the Neovim client that the bridge uses, in the private and in the shared host. */
 export type Editor = Pick<Neovim, "executeLua" | "notify" | "on" | "request">;
 
+const SILENT = "Neovim does not answer, perhaps because it waits for the user at a prompt: try again later";
+
 type LuaArguments = NonNullable<Parameters<Editor["executeLua"]>[1]>;
 
 export type EventHandlers = { [N in EventName]: (payload: EventPayload<N>) => void | Promise<void> };
@@ -41,18 +44,30 @@ type RequestHandlers = {
 };
 
 /** The handlers of events and requests, whose names differ. */
-export type Handlers = Omit<EventHandlers, "request"> & RequestHandlers;
+export type Handlers = Omit<EventHandlers, "request" | "answered"> & RequestHandlers;
 
 type Contract = typeof import("../contract/neovim.ts");
 
-const Answer = z.object({ result: z.unknown().optional(), error: z.string().optional() });
+const Result = z.object({ result: z.unknown().optional(), error: z.string().optional() });
 const Channel = z.object({ id: z.number() });
+
+interface Limits {
+  timeout?: number | undefined;
+  signal: AbortSignal;
+}
 
 export interface Bridge {
   /** Registers this host with Lua. @returns the data for the start of the host */
   attach(): Promise<Boot>;
   /** Calls Lua and waits for the result. @throws {Refusal} if Lua refuses the call */
   call<N extends AwaitedCall>(name: N, params: Calls[N]): Promise<CallResult<N>>;
+  /**
+   * Sends a request that Lua may answer later.
+   * @param limits `timeout`: time to wait (ms), default: no limit; `signal`: ends the wait with the signal's reason
+   * @returns the answer, not checked yet
+   * @throws {Refusal} if Lua refuses the request or does not answer in time
+   */
+  ask<N extends QuestionName>(name: N, params: Questions[N], limits: Limits): Promise<unknown>;
   /** Calls Lua without an answer, which costs less. Lua logs a failure. */
   tell<N extends CallName>(name: N, params: Calls[N]): void;
   /**
@@ -72,7 +87,13 @@ export interface Bridge {
  * @param start number of this start, sent with each call. Set only in the shared host, which serves several starts
  */
 export function createBridge(nvim: Editor, log: Log, start?: number): Bridge {
-  const handlers: Partial<EventHandlers & RequestHandlers> = { request: answer };
+  const handlers: Partial<EventHandlers & RequestHandlers> = {
+    request: answer,
+    answered: ({ id, result, error }) => open.get(id)?.(error === undefined ? result : new Refusal(error)),
+  };
+  /** Functions that settle the requests which Lua has not answered yet, by id. */
+  const open = new Map<number, (outcome: unknown) => void>();
+  let lastId = 0;
   let waiting: [name: unknown, payload: unknown][] = [];
   let events: Contract["events"] | undefined;
   let requests: Contract["requests"] | undefined;
@@ -124,12 +145,31 @@ export function createBridge(nvim: Editor, log: Log, start?: number): Bridge {
       return bridge.call("attach", { channel: id, pid: process.pid });
     },
     async call(name, params) {
-      const answer = Answer.parse(
+      const answer = Result.parse(
         await nvim.executeLua("return require('gemini-bridge.calls').call(...)", inLua(name, params)),
       );
       if (answer.error !== undefined) throw new Refusal(answer.error);
       const { results } = await contract;
       return results[name].parse(answer.result) as CallResult<typeof name>;
+    },
+    async ask(name, params, { timeout, signal }) {
+      signal.throwIfAborted();
+      const id = ++lastId;
+      const waiting = new AbortController();
+      try {
+        return await new Promise((resolve, reject) => {
+          open.set(id, (outcome) => (outcome instanceof Error ? reject(outcome) : resolve(outcome)));
+          signal.addEventListener("abort", () => reject(signal.reason), { signal: waiting.signal });
+          const timer = timeout === undefined ? undefined : setTimeout(reject, timeout, new Refusal(SILENT));
+          waiting.signal.addEventListener("abort", () => clearTimeout(timer));
+          bridge.call("request", { id, name, params }).catch((error: unknown) => {
+            reject(error instanceof Refusal ? error : new Refusal("Neovim has exited"));
+          });
+        });
+      } finally {
+        open.delete(id);
+        waiting.abort();
+      }
     },
     tell(name, params) {
       nvim.notify("nvim_exec_lua", ["require('gemini-bridge.calls').tell(...)", inLua(name, params)]);

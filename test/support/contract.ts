@@ -8,7 +8,7 @@ import { answers } from "../../src/contract/questions.ts";
 const METHOD = "contract_check";
 
 /** The content of a question, a request or an answer. */
-type Content = Partial<Record<"id" | "name" | "question" | "params" | "result" | "error", unknown>>;
+type Content = Partial<Record<"id" | "name" | "params" | "result" | "error", unknown>>;
 
 /** Lua for the start of init.lua: records all messages. {@link checkContract} reads the records. */
 export const REPORT_MESSAGES = `
@@ -95,7 +95,7 @@ export async function checkContract(client: NeovimClient): Promise<string[]> {
   }
 
   const contents: Record<string, (content: Content) => void> = {
-    "call ask": ({ id, question, params }) => checkAsked("question", id, question, params),
+    "call request": ({ id, name, params }) => checkAsked("question", id, name, params),
     "event answered": (answer) => checkAnswer("answer", "question", answer),
     "event request": ({ id, name, params }) => checkAsked("request", id, name, params),
     "call answered": (answer) => checkAnswer("reply", "request", answer),

@@ -225,12 +225,12 @@ async function apply(abortsAt: QuestionName, path: string) {
   };
   const asking = createAsking(
     {
-      async call(_, { id, question, params }: never) {
+      async ask(question: never, params: never) {
         const asked = params as { path?: string; file?: { path: string } };
         if (question === "finish_edit") finished.push(params);
         if (question === abortsAt && path === (asked.path ?? asked.file?.path ?? "")) controller.abort();
-        setImmediate(() => asking.answered({ id, result: results[question] }));
-        return undefined as never;
+        await new Promise(setImmediate);
+        return results[question];
       },
     },
     1_000,

@@ -147,6 +147,11 @@
 ---@field channel? integer
 ---@field pid integer
 
+---@class gemini_bridge.calls.request
+---@field id integer
+---@field name string
+---@field params any
+
 ---@class gemini_bridge.calls.answered
 ---@field id integer
 ---@field result? any
@@ -323,6 +328,7 @@ return {
   CALLS = {
     attach = { pid = "number" },
     status = { state = "string", workspace = "table", clients = "table" },
+    request = { id = "number", name = "string", params = "table" },
     answered = { id = "number" },
     set_environment = { set = "table", unset = "table", clis = "table", arguments = "table", variables = "table" },
     message = { level = "string", text = "string" },
@@ -332,7 +338,6 @@ return {
     remember = { sessions = "table", interrupted = "table", editorSessions = "table", agents = "table", diffs = "table" },
     decision_settled = { id = "number", delivered = "boolean", filePath = "string" },
     decision_read = { id = "number" },
-    ask = { id = "number", question = "string", params = "table" },
     model_watch = { on = "boolean", selection = "boolean" },
     diff_open = { id = "number", filePath = "string", newContent = "string", textId = "string", client = "string", label = "string" },
     diff_read = { id = "number" },

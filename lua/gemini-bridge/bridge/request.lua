@@ -1,4 +1,5 @@
---- Sends requests to the host. src/contract/requests.ts declares the requests and their results.
+--- Sends requests to the host, and answers requests of the host. src/contract/requests.ts declares the requests and
+--- their results, src/contract/questions.ts declares the requests of the host.
 local channel = require("gemini-bridge.bridge.channel")
 local scheduler = require("gemini-bridge.editor.scheduler")
 
@@ -49,6 +50,29 @@ end
 ---@param params gemini_bridge.calls.answered
 function M.answered(params)
   finish(params.id, params.result, params.error)
+end
+
+---@alias gemini_bridge.Answer fun(result?: table, problem?: string)
+
+--- Runs a request of the host. Sends the first answer of the handler, now or later.
+---@param asked gemini_bridge.calls.request
+---@param handlers table<string, fun(params: table, answer: gemini_bridge.Answer)> By name of the request.
+function M.run(asked, handlers)
+  local is_answered = false
+  local function answer(result, problem)
+    if not is_answered then
+      is_answered = true
+      channel.notify("answered", { id = asked.id, result = result, error = problem })
+    end
+  end
+  local handler = handlers[asked.name]
+  if not handler then
+    return answer(nil, ("unknown request %s"):format(asked.name))
+  end
+  local ok, problem = pcall(handler, asked.params, answer)
+  if not ok then
+    answer(nil, scheduler.reason(problem))
+  end
 end
 
 --- Ends all open requests, because their host has ended. Idempotent.

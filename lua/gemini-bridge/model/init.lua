@@ -13,8 +13,6 @@ local open_files = require("gemini-bridge.model.open_files")
 
 local M = {}
 
----@alias gemini_bridge.Answer fun(result?: table, problem?: string)
-
 ---@param params { method: string }
 ---@param answer gemini_bridge.Answer
 local function list_servers(params, answer)
@@ -43,8 +41,24 @@ local function consent(_, answer)
   })
 end
 
+--- Returns a handler that changes windows, buffers or lists. It waits until Neovim allows changes.
+---@param change fun(params: table, answer: gemini_bridge.Answer)
+---@return fun(params: table, answer: gemini_bridge.Answer)
+local function changing(change)
+  return function(params, answer)
+    scheduler.now(function()
+      local ok, problem = pcall(change, params, answer)
+      if not ok then
+        -- Keeps the sentence before an error of Neovim, which `scheduler.reason` would remove.
+        answer(nil, tostring(problem))
+      end
+    end)
+  end
+end
+
+--- The handlers of the host's requests, by name.
 ---@type table<string, fun(params: table, answer: gemini_bridge.Answer)>
-local questions = {
+M.questions = {
   consent = consent,
   buffers = open_files.buffers,
   read = open_files.read,
@@ -58,51 +72,15 @@ local questions = {
   settle = fresh_diagnostics.ask,
   quickfix = show.quickfix,
   changes = list_changes,
-  open_file = show.open_file,
-  set_quickfix = show.set_quickfix,
+  open_file = changing(show.open_file),
+  set_quickfix = changing(show.set_quickfix),
   preview_edits = edits.preview,
-  apply_edit = edits.apply,
-  finish_edit = edits.finish,
+  apply_edit = changing(edits.apply),
+  finish_edit = changing(edits.finish),
   tell_written = edits.tell_written,
 }
 
---- Questions that change windows, buffers or lists. They wait until Neovim allows changes.
-local CHANGING = { "open_file", "set_quickfix", "apply_edit", "finish_edit" }
-
 M.watch = updates.watch
-
---- Answers a question, now or later.
----@param asked { id: integer, question: string, params: table }
-function M.ask(asked)
-  local is_answered = false
-  local function answer(result, problem)
-    if is_answered then
-      return
-    end
-    is_answered = true
-    require("gemini-bridge.bridge.channel").notify(
-      "answered",
-      { id = asked.id, result = result, error = problem }
-    )
-  end
-  local question = questions[asked.question]
-  if not question then
-    return answer(nil, ("unknown question %s"):format(asked.question))
-  end
-  local is_changing = vim.list_contains(CHANGING, asked.question)
-  local function run()
-    local ok, problem = pcall(question, asked.params, answer)
-    if not ok then
-      -- Keeps the sentence before an error of Neovim, which `reason` would remove.
-      answer(nil, is_changing and tostring(problem) or scheduler.reason(problem))
-    end
-  end
-  if is_changing then
-    scheduler.now(run)
-  else
-    run()
-  end
-end
 
 --- Ends all work for the model, and unloads the files that were loaded for the model. Idempotent.
 function M.close()
