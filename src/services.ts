@@ -313,10 +313,7 @@ export function createServices(options: ServicesOptions): Services {
       hooksOff.opened(directories);
       store.opened(directories);
     },
-    storeNow() {
-      changes.storeNow();
-      store.storeNow();
-    },
+    storeNow: store.storeNow,
     endReviews: reviews.close,
     async close() {
       editor.close();

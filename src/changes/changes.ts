@@ -68,9 +68,7 @@ export interface Changes {
       Handlers,
       keyof typeof changeEvents | "changes_keep" | "changes_undo" | "changes_revert" | "earlier_text"
     >;
-  /** Gives everything to the store, because the process is about to end. */
-  storeNow(): void;
-  /** Stops watching the disk, and gives everything to the store. Idempotent. */
+  /** Stops watching the disk. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -337,12 +335,10 @@ export function createChanges(options: ChangesOptions): Changes {
           return { lines: bufferLines(textBefore(change)), problem: obstacle(change) };
         }),
     },
-    storeNow: history.storeNow,
     async close() {
       files.close();
       staging.close();
       storable.close();
-      history.storeNow();
       await commands.close();
     },
   };

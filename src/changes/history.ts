@@ -14,15 +14,6 @@ import { StoredMetadata } from "./stored-changes.ts";
 const MAX_AGE_MS = 24 * 60 * 60 * 1_000;
 const MAX_SIZE_BYTES = 32 * 1024 * 1024;
 
-/**
- * Maximum total length of all open entries (characters). An entry is open if later edits of the same turn can extend
- * the entry. Beyond this limit, the oldest entries become final.
- */
-const MAX_OPEN_LENGTH = 16 * 1024 * 1024;
-
-/** Delay before the text of a review is stored, so that the CLI gets its answer first. */
-const SAVE_DELAY_MS = 250;
-
 const Outline = z.object({
   id: z.string(),
   /** Time of the entry (Unix milliseconds). */
@@ -81,8 +72,6 @@ export interface History extends ReviewHistory {
   list(): Entry[];
   /** Returns entries by id. Leaves out missing entries, and entries without texts. */
   read(ids: readonly string[]): Map<string, KnownEntry>;
-  /** Gives all entries to the store, which writes them. Idempotent. */
-  storeNow(): void;
 }
 
 interface HistoryOptions {
@@ -96,87 +85,64 @@ interface HistoryOptions {
 export function createHistory({ store, mayStore, authorOf }: HistoryOptions): History {
   const list = store.list({ name: "history", schema: Outline, maxAge: MAX_AGE_MS, maxSize: MAX_SIZE_BYTES });
   /**
-   * Open entries, oldest first: later edits of the same turn can extend them. The key contains the session and the
-   * path.
+   * Open entries: later edits of the same turn can extend them. The key contains the session and the path. Leaves out
+   * the texts, because they may be long.
    */
-  const ofTurns = new Map<string, Entry>();
-  /** Total length of the texts of all open entries (characters). */
-  let openLength = 0;
+  const ofTurns = new Map<string, Outline>();
   const ofReviews = new Map<number, Proposal>();
   /** Entry of each file's last review, by path. Leaves out the texts, because they may be long. */
   const lastReview = new Map<string, Entry>();
-  /** Entries that are not stored yet, by id. */
-  const unsaved = new Map<string, { keep: () => void; timer: NodeJS.Timeout }>();
 
-  function save(entry: Entry): Entry {
-    const { texts, ...rest } = entry;
-    clearTimeout(unsaved.get(entry.id)?.timer);
-    unsaved.delete(entry.id);
-    if (!texts || !mayStore(entry.path)) list.set(entry.id, rest);
-    else {
-      const { before, after } = texts;
-      const exists = { before: before !== null, after: after !== null };
-      list.set(entry.id, { ...rest, exists }, { before: before ?? "", after: after ?? "" });
+  function save({ texts, ...rest }: Entry): Outline {
+    if (!texts || !mayStore(rest.path)) {
+      list.set(rest.id, rest);
+      return rest;
     }
-    return entry;
+    const { before, after } = texts;
+    const outline = { ...rest, exists: { before: before !== null, after: after !== null } };
+    list.set(rest.id, outline, { before: before ?? "", after: after ?? "" });
+    return outline;
   }
 
-  function release(key: string): void {
-    const entry = ofTurns.get(key);
-    if (!entry) return;
-    openLength -= lengthOf(entry);
-    ofTurns.delete(key);
-  }
-
-  /** Lets later edits of the same turn extend an entry. */
-  function allowExtension(key: string, entry: Entry): void {
-    release(key);
-    ofTurns.set(key, entry);
-    openLength += lengthOf(entry);
-    for (const oldest of ofTurns.keys()) {
-      if (openLength <= MAX_OPEN_LENGTH) break;
-      release(oldest);
-    }
-  }
-
-  function keepLater(proposal: Proposal): void {
-    const { entry } = proposal;
-    const keep = () => void save({ ...entry, texts: textsOf(proposal) });
-    clearTimeout(unsaved.get(entry.id)?.timer);
-    unsaved.set(entry.id, { keep, timer: setTimeout(keep, SAVE_DELAY_MS).unref() });
-    lastReview.set(entry.path, entry);
+  function saveProposal(proposal: Proposal): void {
+    save({ ...proposal.entry, texts: proposedTexts(proposal) });
+    lastReview.set(proposal.entry.path, proposal.entry);
   }
 
   function begin(kind: Entry["kind"], { cli, turn, prompt }: Author, path: string): Entry {
     return { id: randomUUID(), at: Date.now(), cli, turn, prompt, path, kind };
   }
 
-  function keepAll(): void {
-    for (const { keep } of unsaved.values()) keep();
+  /** Returns the stored texts of an entry; undefined if they are unknown, or if the file is not shared. */
+  function textsOf({ id, exists }: Outline): Texts | undefined {
+    const texts = exists && list.texts(id);
+    if (!texts) return undefined;
+    const textOf = (name: "before" | "after") => (exists[name] ? (texts[name] ?? null) : null);
+    return { before: textOf("before"), after: textOf("after") };
   }
 
   return {
     wrote(turn, { path, lastMetadata: metadata }, texts) {
       const key = `${turn.session} ${path}`;
-      const entry = ofTurns.get(key);
-      const goesOn = entry?.texts && entry.texts.after === texts.before;
-      const next = goesOn
-        ? { ...entry, at: Date.now(), texts: { before: entry.texts?.before ?? null, after: texts.after } }
-        : { ...begin("written", turn, path), metadata, texts };
-      allowExtension(key, save(next));
+      const open = ofTurns.get(key);
+      const known = open && textsOf(open);
+      const goesOn = open && (known ? known.after === texts.before : !mayStore(path));
+      const entry = goesOn ? { ...open, at: Date.now() } : { ...begin("written", turn, path), metadata };
+      const before = goesOn && known ? known.before : texts.before;
+      ofTurns.set(key, save({ ...entry, texts: { before, after: texts.after } }));
     },
     turnEnded({ session }) {
-      for (const key of ofTurns.keys()) if (key.startsWith(`${session} `)) release(key);
+      for (const key of ofTurns.keys()) if (key.startsWith(`${session} `)) ofTurns.delete(key);
     },
     kept(path) {
-      for (const key of ofTurns.keys()) if (key.endsWith(` ${path}`)) release(key);
+      for (const key of ofTurns.keys()) if (key.endsWith(` ${path}`)) ofTurns.delete(key);
     },
     async proposed(review, cli, filePath, newContent, original) {
       const [path, found] = await Promise.all([realPath(filePath), original]);
       const entry = begin("proposed", authorOf(cli), path);
       const proposal = { entry, content: newContent, original: found };
       ofReviews.set(review, proposal);
-      keepLater(proposal);
+      saveProposal(proposal);
     },
     decided(review, content) {
       const proposal = ofReviews.get(review);
@@ -184,7 +150,7 @@ export function createHistory({ store, mayStore, authorOf }: HistoryOptions): Hi
       if (!proposal) return;
       const after = content ?? proposal.content;
       const kind = content === undefined ? "rejected" : after === proposal.content ? "accepted" : "edited";
-      keepLater({ ...proposal, entry: { ...proposal.entry, kind }, content: after });
+      saveProposal({ ...proposal, entry: { ...proposal.entry, kind }, content: after });
     },
     closed(review) {
       ofReviews.delete(review);
@@ -196,24 +162,18 @@ export function createHistory({ store, mayStore, authorOf }: HistoryOptions): Hi
       if (entry) save({ ...entry, kind: entry.kind === "edited" ? "edited" : "accepted", texts });
     },
     list() {
-      keepAll();
       const entries = list.entries().map(({ value: { exists: _, ...entry } }) => entry);
       return entries.sort((a, b) => b.at - a.at);
     },
     read(ids) {
-      keepAll();
-      const wanted = new Set(ids);
       const known = new Map<string, KnownEntry>();
+      const wanted = new Set(ids);
       for (const { key, value } of list.entries()) {
-        const { exists, ...entry } = value;
-        const texts = wanted.has(key) && exists ? list.texts(key) : undefined;
-        if (!texts) continue;
-        const textOf = (name: "before" | "after") => (exists?.[name] ? (texts[name] ?? null) : null);
-        known.set(key, { ...entry, texts: { before: textOf("before"), after: textOf("after") } });
+        const texts = wanted.has(key) ? textsOf(value) : undefined;
+        if (texts) known.set(key, { ...value, texts });
       }
       return known;
     },
-    storeNow: keepAll,
   };
 }
 
@@ -221,7 +181,7 @@ export function createHistory({ store, mayStore, authorOf }: HistoryOptions): Hi
  * Returns the texts before and after a proposed change.
  * @returns undefined if the earlier text is unknown. If the earlier text were null instead, undo would delete the file
  */
-function textsOf({ original: { bytes, version }, content }: Proposal): Texts | undefined {
+function proposedTexts({ original: { bytes, version }, content }: Proposal): Texts | undefined {
   if (bytes ? bytes.length > MAX_FILE_BYTES : !isAbsent(version)) return undefined;
   const before = bytes ? bytes.toString("latin1") : null;
   return { before, after: asOnDisk(content, before) };
@@ -235,8 +195,4 @@ function asOnDisk(content: string, before: string | null): string {
   const mark = Buffer.from("\uFEFF").toString("latin1");
   const marked = before?.startsWith(mark) && !text.startsWith(mark) ? mark + text : text;
   return before?.includes("\r\n") && !marked.includes("\r\n") ? marked.replaceAll("\n", "\r\n") : marked;
-}
-
-function lengthOf({ texts }: Entry): number {
-  return (texts?.before?.length ?? 0) + (texts?.after?.length ?? 0);
 }

@@ -111,7 +111,7 @@ t.test("the cursor stays on a hunk that cannot be undone because of the user's e
 });
 
 t.test(
-  "the cursor of the tree stays on its file when the host restarts or the file joins another turn",
+  "the page goes on after a restart of the host, and the cursor of the tree stays on a file that joins another turn",
   async (t) => {
     const page = await startPage(t, { files: { "a.txt": "a\n", "b.txt": "b\n", "c.txt": "c\n" } });
     const { nvim, agent } = page;
@@ -127,6 +127,14 @@ t.test(
     await page.changed(0);
     await page.changed(3);
     await nvim.bridgeIs("running");
+    await page.shows(
+      t,
+      "▾ first +3 -3 0/3",
+      " ● a.txt +1 -1 0/1",
+      " ● b.txt +1 -1 0/1",
+      " ● c.txt +1 -1 0/1",
+    );
+    await nvim.input("3G");
     await page.is(t, "*page:3", "b.txt:1");
     await agent.prompt("second");
     await agent.write("b.txt", "agent\nagain\n");

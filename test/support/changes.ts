@@ -234,7 +234,6 @@ export class ChangesHost {
 
   /** Returns the content of all files in which the host stores data for a later host of any Neovim. */
   kept(): string[] {
-    this.changes.storeNow();
     this.store.storeNow();
     return this.keptFiles().map((path) => readFileSync(path, "latin1"));
   }

@@ -14,6 +14,8 @@ local by_path = {} ---@type table<string, gemini_bridge.Change>
 --- Paths of the changed files in the order of arrival.
 local order = {} ---@type string[]
 local hunk_count = 0
+--- True if the user has decided on a file since the host has started, and may revert the decision.
+local has_decided = false
 --- Reasons why changes of the last turn may be missing, by CLI.
 local incomplete = {} ---@type table<string, string>
 local group ---@type integer?
@@ -45,6 +47,12 @@ end
 ---@return { files: integer, hunks: integer }
 function M.count()
   return { files = #order, hunks = hunk_count }
+end
+
+--- Returns true if the user may have a decision to revert.
+---@return boolean
+function M.has_decided()
+  return has_decided
 end
 
 ---@param buf integer
@@ -196,6 +204,7 @@ function M.show(params)
   local before = by_path[name]
   hunk_count = hunk_count + (change and #change.hunks or 0) - (before and #before.hunks or 0)
   by_path[name] = change
+  has_decided = has_decided or params.decision ~= nil
   status.redraw()
   scheduler.now(function()
     local buf = path.buffer(name)
@@ -254,7 +263,7 @@ end
 --- Hides all changes after the bridge has stopped, or before a new Node host reports the changes again. Keeps the
 --- autocommands of `M.follow`: without them, the next Node host could attribute the user's writes to an agent.
 function M.clear()
-  by_path, order, incomplete, hunk_count = {}, {}, {}, 0
+  by_path, order, incomplete, hunk_count, has_decided = {}, {}, {}, 0, false
   signs.clear()
   status.redraw()
   scheduler.now(tell)

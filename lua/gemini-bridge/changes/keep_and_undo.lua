@@ -110,30 +110,11 @@ local function choose(opts)
   return chosen_hunks, "No unreviewed changes here: :GeminiChanges lists all changes."
 end
 
---- True if the user can probably revert a decision.
-local revertible = false
-
--- Only the host knows the decisions, and does not store them.
-vim.api.nvim_create_autocmd("User", {
-  group = vim.api.nvim_create_augroup("gemini-bridge.changes.revertible", {}),
-  pattern = { "GeminiStarted", "GeminiStopped" },
-  callback = function()
-    revertible = false
-  end,
-})
-
---- Returns true if the user can probably revert a decision.
----@return boolean
-function M.can_revert()
-  return revertible
-end
-
 --- Sends the user's decision to the bridge, which tells the user the result in one message.
 ---@param name "changes_keep"|"changes_undo"|"changes_revert"|"history_undo"
 ---@param params table
----@param done? fun(result: any) Called with the answer of the host.
----@param waits? boolean True waits for the answer before the user's next key.
-function M.send(name, params, done, waits)
+---@param done? fun(result: any) Called with the answer of the host, if possible before the user's next key.
+function M.send(name, params, done)
   local is_answered = false
   request.send(name, params, function(result, problem)
     is_answered = true
@@ -143,7 +124,7 @@ function M.send(name, params, done, waits)
       done(result)
     end
   end, TIMEOUT_MS)
-  if waits then
+  if done then
     vim.wait(TYPING_MS, function()
       return is_answered
     end, 1)
@@ -152,23 +133,11 @@ end
 
 ---@alias gemini_bridge.DecisionDone fun(decided: gemini_bridge.Decided) Called after the decision.
 
----@param name "changes_keep"|"changes_undo"
----@param params table
----@param done? gemini_bridge.DecisionDone
-local function decide(name, params, done)
-  M.send(name, params, function(decided)
-    revertible = revertible or decided.path ~= nil
-    if done then
-      done(decided)
-    end
-  end, done ~= nil)
-end
-
 --- Keeps changes: removes their marks and makes the current text the new baseline.
 ---@param chosen gemini_bridge.Chosen
 ---@param done? gemini_bridge.DecisionDone
 function M.keep_chosen(chosen, done)
-  decide("changes_keep", { files = chosen.files, turn = chosen.turn, unsaved = {} }, done)
+  M.send("changes_keep", { files = chosen.files, turn = chosen.turn, unsaved = {} }, done)
 end
 
 ---@param chosen gemini_bridge.Chosen
@@ -183,7 +152,7 @@ local function undo_now(chosen, done)
       saved[#saved + 1] = file
     end
   end
-  decide("changes_undo", { files = saved, turn = chosen.turn, unsaved = unsaved }, done)
+  M.send("changes_undo", { files = saved, turn = chosen.turn, unsaved = unsaved }, done)
 end
 
 --- Asks the user before undoing the changes of more than `MAX_UNASKED_FILES` files.
@@ -219,7 +188,7 @@ end
 --- Reverts the user's last decision (keep or undo) in all files.
 ---@param done? gemini_bridge.DecisionDone
 function M.revert(done)
-  M.send("changes_revert", vim.empty_dict(), done, done ~= nil)
+  M.send("changes_revert", vim.empty_dict(), done)
 end
 
 ---@param opts gemini_bridge.ChangeOptions

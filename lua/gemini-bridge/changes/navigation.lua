@@ -4,6 +4,7 @@ local clis = require("gemini-bridge.config.clis")
 local config = require("gemini-bridge.config")
 local deleted = require("gemini-bridge.changes.deleted")
 local go_to_line = require("gemini-bridge.difference.go_to_line")
+local group_by_turn = require("gemini-bridge.changes.group_by_turn")
 local hunks = require("gemini-bridge.difference.hunks")
 local link = require("gemini-bridge.extension.link")
 local notify = require("gemini-bridge.notify")
@@ -76,21 +77,6 @@ local function entries_of(change)
   end, change.hunks)
 end
 
---- Returns the changed files, grouped by CLI and turn.
----@return gemini_bridge.Change[]
-local function by_turn()
-  local turns, listed = {}, {}
-  for _, change in ipairs(changes.all()) do
-    local key = change.cli .. change.turn
-    if not turns[key] then
-      turns[key] = {}
-      listed[#listed + 1] = turns[key]
-    end
-    table.insert(turns[key], change)
-  end
-  return vim.iter(listed):flatten():totable()
-end
-
 --- Returns the connected CLIs whose hooks have not reported anything, each with the reason.
 ---@return string[]
 local function untracked()
@@ -132,8 +118,7 @@ function M.open(name)
   vim.iter(incomplete):each(function(sentence)
     notify(sentence, "warn")
   end)
-  local can_revert = require("gemini-bridge.changes.keep_and_undo").can_revert()
-  if not is_empty or can_revert or require("gemini-bridge.changes.page.changes_tab").is_open() then
+  if not is_empty or changes.has_decided() or require("gemini-bridge.changes.page.changes_tab").is_open() then
     require("gemini-bridge.notes.notes").load()
     require("gemini-bridge.changes.page.changes_tab").open(name)
   elseif #incomplete == 0 then
@@ -144,7 +129,10 @@ end
 --- Returns the quickfix entries of all undecided hunks, and the reasons why changes may be missing.
 ---@return vim.quickfix.entry[]
 local function all_entries()
-  local items = vim.iter(by_turn()):map(entries_of):flatten():totable()
+  local items = {}
+  for _, turn in ipairs(group_by_turn(changes.all())) do
+    vim.list_extend(items, vim.iter(turn.items):map(entries_of):flatten():totable())
+  end
   for _, sentence in ipairs(changes.incomplete()) do
     items[#items + 1] = { text = sentence, valid = 0 }
   end

@@ -1,4 +1,5 @@
 --- Requests the history from the Node host: all proposals and all changes that CLIs made without asking.
+local group_by_turn = require("gemini-bridge.changes.group_by_turn")
 local request = require("gemini-bridge.bridge.request")
 
 local M = {}
@@ -18,22 +19,6 @@ function M.ask(take)
   request.send("history", { directories = directories }, take)
 end
 
---- Groups history entries by turn, newest turn first.
----@param entries gemini_bridge.HistoryEntry[] Newest entry first.
----@return gemini_bridge.HistoryEntry[][] turns
-function M.by_turn(entries)
-  local turns, known = {}, {}
-  for _, entry in ipairs(entries) do
-    local key = entry.cli .. entry.turn
-    if not known[key] then
-      known[key] = {}
-      turns[#turns + 1] = known[key]
-    end
-    table.insert(known[key], entry)
-  end
-  return turns
-end
-
 --- Returns the history grouped by turn, newest turn first. Waits for the Node host, but at most one second.
 ---@return gemini_bridge.HistoryTurn[]? turns nil if the Node host does not run or does not answer.
 function M.list()
@@ -45,12 +30,13 @@ function M.list()
     return is_answered
   end, 5)
   return found
-    and vim.tbl_map(function(turn)
-      local entries = vim.tbl_map(function(entry)
+    and vim.tbl_map(function(group)
+      local newest = group.items[1]
+      local listed = vim.tbl_map(function(entry)
         return { path = entry.path, kind = entry.kind, at = entry.at }
-      end, turn)
-      return { cli = turn[1].cli, prompt = turn[1].prompt, at = turn[1].at, entries = entries }
-    end, M.by_turn(found))
+      end, group.items)
+      return { cli = newest.cli, prompt = newest.prompt, at = newest.at, entries = listed }
+    end, group_by_turn(found))
 end
 
 return M

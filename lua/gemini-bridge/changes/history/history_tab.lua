@@ -3,6 +3,7 @@
 local appearance = require("gemini-bridge.changes.page.appearance")
 local entries = require("gemini-bridge.changes.history.entries")
 local go_to = require("gemini-bridge.changes.page.go_to")
+local group_by_turn = require("gemini-bridge.changes.group_by_turn")
 local hunks = require("gemini-bridge.difference.hunks")
 local keep_and_undo = require("gemini-bridge.changes.keep_and_undo")
 local key_actions = require("gemini-bridge.editor.key_actions")
@@ -81,22 +82,15 @@ end
 ---@param list? gemini_bridge.HistoryEntry[] Newest entry first. Default: the entries of the tab.
 ---@return gemini_bridge.TreeGroup[]
 function TAB.groups(list)
-  local clis = {}
-  for _, entry in ipairs(list or listed) do
-    clis[entry.cli] = true
-  end
-  return vim.tbl_map(function(turn)
-    local newest = turn[1]
-    local began = newest.turn > 0 and newest.turn or newest.at * 1000
-    local group = { key = ("%s %.0f"):format(newest.cli, newest.turn), items = {} }
-    group.name = appearance.turn_title(newest.cli, newest.prompt, began, vim.tbl_count(clis) > 1)
-    for index, entry in ipairs(turn) do
-      local key = ("%08d %s"):format(#turn - index, entry.id)
+  local groups = group_by_turn(list or listed)
+  for _, group in ipairs(groups) do
+    for index, entry in ipairs(group.items) do
+      local key = ("%08d %s"):format(#group.items - index, entry.id)
       local relative = path.relative(entry.path)
       group.items[index] = { path = entry.path, relative = relative, id = entry.id, key = key, entry = entry }
     end
-    return group
-  end, entries.by_turn(list or listed))
+  end
+  return groups
 end
 
 ---@param node gemini_bridge.Node

@@ -62,20 +62,6 @@ function M.folder(node, right)
   }
 end
 
---- Returns the title of a turn: the prompt. Adds the name of the CLI if several CLIs are listed.
----@param cli string
----@param prompt? string
----@param turn number Start of the turn (Unix milliseconds).
----@param has_several boolean
----@return string
-function M.turn_title(cli, prompt, turn, has_several)
-  prompt = vim.trim((prompt or ""):gsub("%s+", " "))
-  if prompt == "" then
-    return ("%s, %s"):format(cli, os.date("%H:%M", math.floor(turn / 1000)))
-  end
-  return has_several and ("%s: %s"):format(cli, prompt) or prompt
-end
-
 ---@param node gemini_bridge.Node
 ---@return gemini_bridge.Face
 function M.of(node)

@@ -1,6 +1,6 @@
 --- Stores the files on the review page. Files stay in the list after the user's decision, until the page closes.
-local appearance = require("gemini-bridge.changes.page.appearance")
 local changes = require("gemini-bridge.changes.changes")
+local group_by_turn = require("gemini-bridge.changes.group_by_turn")
 local path = require("gemini-bridge.disk.path")
 local patterns = require("gemini-bridge.config.patterns")
 local reviews = require("gemini-bridge.review.requests")
@@ -15,7 +15,6 @@ local M = {}
 ---@field turn number Start of the turn (Unix milliseconds).
 ---@field cli string
 ---@field prompt string Prompt of the turn. Empty if unknown.
----@field group string Key of the tree group for the turn.
 ---@field is_generated boolean True if the path matches `GENERATED`.
 
 --- Patterns, as in a `.gitignore`, of generated files.
@@ -75,7 +74,6 @@ function M.update(name, change, decision)
   -- Counts a file without hunks as one hunk, because the user decides on the whole file. An example is an empty new
   -- file.
   file.hunks = file.decided + math.max(#change.hunks, 1)
-  file.group = ("%s %.0f"):format(change.cli, change.turn)
 end
 
 --- Loads all current changes. Drops files that the user has already decided.
@@ -101,50 +99,29 @@ function M.get(name)
   return by_path[name]
 end
 
---- Returns the tree group of a turn. Generated files form an inner group, unless the turn has no other files.
----@param key string
----@param listed gemini_bridge.PageFile[]
----@param has_several boolean True if the page lists several CLIs.
----@return gemini_bridge.TreeGroup
-local function group_of(key, listed, has_several)
+--- Moves the generated files of a turn to an inner group, unless the turn has no other files.
+---@param group gemini_bridge.TreeGroup
+local function fold_generated(group)
   local generated, others = {}, {}
-  for _, file in ipairs(listed) do
+  for _, file in ipairs(group.items) do
     table.insert(file.is_generated and generated or others, file)
   end
-  local file = listed[1]
-  local name = appearance.turn_title(file.cli, file.prompt, file.turn, has_several)
-  local group = { key = key, name = name, items = others }
-  if #others == 0 then
-    group.items = generated
-  elseif #generated > 0 then
-    local title = ("Generated files (%d)"):format(#generated)
-    local inner = { key = key .. "\0generated", name = title, is_closed = true, is_flat = true }
-    inner.items = generated
-    group.groups = { inner }
+  if #others > 0 and #generated > 0 then
+    local inner = { key = group.key .. "\0generated", is_closed = true, is_flat = true, items = generated }
+    inner.name = ("Generated files (%d)"):format(#generated)
+    group.items, group.groups = others, { inner }
   end
-  return group
 end
 
 --- Returns the groups of the tree: pending proposals first, then turns from newest to oldest.
 ---@return gemini_bridge.TreeGroup[]
 function M.groups()
-  local by_turn, turns, clis = {}, {}, {}
-  for _, name in ipairs(order) do
-    local file = by_path[name]
-    clis[file.cli] = true
-    local key = file.group
-    if not by_turn[key] then
-      by_turn[key] = {}
-      turns[#turns + 1] = { key = key, at = file.turn }
-    end
-    table.insert(by_turn[key], file)
-  end
-  table.sort(turns, function(a, b)
-    return a.at > b.at or a.at == b.at and a.key < b.key
+  local groups = group_by_turn(vim.tbl_map(M.get, order))
+  table.sort(groups, function(a, b)
+    local first, second = a.items[1].turn, b.items[1].turn
+    return first > second or first == second and a.key < b.key
   end)
-  local groups = vim.tbl_map(function(turn)
-    return group_of(turn.key, by_turn[turn.key], vim.tbl_count(clis) > 1)
-  end, turns)
+  vim.iter(groups):each(fold_generated)
   local proposed = vim.tbl_map(function(diff)
     local relative = path.relative(diff.filePath, directory)
     return { path = diff.filePath, relative = relative, state = "proposed" }

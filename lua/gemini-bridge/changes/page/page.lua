@@ -254,7 +254,7 @@ function M.open(tab)
     leave_tab(shown)
     earlier_text.close(shown.right)
     layout.clear(shown)
-    shown.tab, shown.current, shown.is_open, shown.gone = tab, nil, {}, nil
+    shown.tab, shown.current, shown.is_open = tab, nil, {}
     window.rename(shown.buf, "gemini-page://" .. tab.name)
     shown.tab_group = vim.api.nvim_create_augroup(TAB_GROUP, {})
     shown.stops = tab.opened(shown)

@@ -9,9 +9,6 @@ local M = {}
 ---@field nodes gemini_bridge.Node[]
 ---@field rows gemini_bridge.Node[] Visible nodes by row.
 ---@field is_open table<string, boolean> Nodes that the user has opened or closed, by key.
----@field gone? { node: gemini_bridge.Node, row: integer } The node that was at the cursor and has disappeared,
---- for example while the Node host restarts. When the node exists again, the cursor moves to the node if the user has
---- left the cursor in `row`.
 
 --- Finds a node in a new tree by its key. If a file has moved to another group, finds the file by its id.
 ---@param rows gemini_bridge.Node[]
@@ -35,16 +32,11 @@ end
 function M.draw(view, groups, face)
   local row, column = unpack(vim.api.nvim_win_get_cursor(view.tree))
   local here = view.rows[row]
-  local wanted = view.gone and view.gone.row == row and view.gone.node or here
   view.nodes = tree.build(groups, view.is_open)
   view.rows = tree.rows(view.nodes)
   tree_lines.write(view, face)
-  local found = wanted and find(view.rows, wanted)
-  local same = found or here and find(view.rows, here)
+  local same = here and find(view.rows, here)
   row = math.max(math.min(same and same.row or row, #view.rows), 1)
-  -- Does not wait for items without an id. These are proposals, which come and go with each review.
-  local is_awaited = wanted and not found and wanted.item and wanted.item.id
-  view.gone = is_awaited and { node = wanted, row = row } or nil
   vim.api.nvim_win_set_cursor(view.tree, { row, column })
 end
 
