@@ -1,14 +1,13 @@
 /** Tests the turns and the gate of the real CLI in modes in which the CLI does not ask. */
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
-import { homedir } from "node:os";
-import { basename, join } from "node:path";
-import t, { type Test } from "tap";
+import { existsSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
+import t from "tap";
 import { z } from "zod";
-import { type Cli, startCliInNvim } from "../support/cli.ts";
+import type { Cli } from "../support/cli.ts";
 import { linkExtension } from "../support/extension.ts";
 import { geminiIn, startWithGemini } from "../support/gemini.ts";
-import { call, type Model, startModel } from "../support/model.ts";
-import { type Nvim, startNvim } from "../support/nvim.ts";
+import { call } from "../support/model.ts";
+import type { Nvim } from "../support/nvim.ts";
 
 const FILES = { "a.txt": "one\n", "c.txt": "one\n", "crlf.txt": "one\r\ntwo\r\n" };
 
@@ -43,18 +42,6 @@ async function told(nvim: Nvim, count: number): Promise<string[]> {
   return z.array(z.string()).parse(await nvim.lua(`local told = ${all}; ${all} = {}; return told`));
 }
 
-async function start(t: Test, args: string): Promise<{ nvim: Nvim; model: Model; cli: Cli }> {
-  const below = join(homedir(), ".cache");
-  mkdirSync(below, { recursive: true });
-  const nvim = await startNvim(t, { below, files: FILES, init: EVENTS });
-  const model = await startModel(t);
-  await nvim.startBridge();
-  linkExtension(nvim.dirs.home);
-  const cli = await startCliInNvim(t, nvim, { model, args });
-  await isDoing(nvim, "idle");
-  return { nvim, model, cli };
-}
-
 const write = (nvim: Nvim, content: string) => [
   call("write_file", { file_path: nvim.path("a.txt"), content }),
 ];
@@ -62,7 +49,15 @@ const shown = (nvim: Nvim, cli: Cli) =>
   nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(..., 0, -1, false), '\\n')", cli.place.buf);
 
 t.test("hooks report the turns of the real CLI in YOLO mode", async (t) => {
-  const { nvim, model, cli } = await start(t, "--yolo");
+  const init = `${EVENTS} require('gemini-bridge.host.boot').limits.reconnect_ms = 100`;
+  const { nvim, model } = await startWithGemini(t, { files: FILES, init });
+  linkExtension(nvim.dirs.home);
+  await nvim.command("Gemini --yolo");
+  const cli = await geminiIn(nvim);
+  await cli.waitForScreen(/Type your message/, 30_000);
+  await isDoing(nvim, "idle");
+  const terminal = "require('gemini-bridge.bridge.status').get().clients[1].terminal";
+  await nvim.waitFor(`${terminal} == 'gemini'`, "the terminal to be known");
   const onDisk = () => readFileSync(nvim.path("a.txt"), "utf8");
 
   await t.test("with the gate on, an edit opens a review", async (t) => {
@@ -89,6 +84,43 @@ t.test("hooks report the turns of the real CLI in YOLO mode", async (t) => {
     await isDoing(nvim, "idle");
     t.equal(onDisk(), "two\n");
     t.same(await told(nvim, 3), ["TurnStarted: Write three.", "Waiting", "TurnEnded"]);
+  });
+
+  await t.test("Esc ends the turn while the CLI asks", async (t) => {
+    model.say(write(nvim, "three\n"));
+    await cli.type("Write three again.");
+    await hasReview(nvim);
+    await isDoing(nvim, "waiting");
+    await cli.press("\x1b");
+    await isDoing(nvim, "idle");
+    t.same(await told(nvim, 3), ["TurnStarted: Write three again.", "Waiting", "TurnEnded"]);
+    await nvim.waitFor("vim.fn.exists('#gemini-bridge.changes') == 0", "the end of the edit");
+  });
+
+  const runs = async (prompt: string) => {
+    model.say([call("run_shell_command", { command: "echo theirs > made.txt; sleep 60" })]);
+    await cli.type(prompt);
+    await nvim.waitFor(() => existsSync(nvim.path("made.txt")), "the tool to run");
+    await cli.press("\x1b");
+    const events = await told(nvim, 2);
+    await nvim.waitFor("#require('gemini-bridge').changes() == 1", "the change, without another prompt");
+    await nvim.command("GeminiUndo! all");
+    await nvim.waitFor("#require('gemini-bridge').changes() == 0", "the undo");
+    return events;
+  };
+
+  await t.test("Esc ends the turn while a tool runs", async (t) => {
+    t.same(await runs("Wait a minute."), ["TurnStarted: Wait a minute.", "TurnEnded"]);
+    await isDoing(nvim, "idle");
+    t.notOk(existsSync(nvim.path("made.txt")));
+  });
+
+  await t.test("Esc ends the turn of a CLI that is not connected", async (t) => {
+    await cli.slash("/ide disable");
+    await nvim.waitFor("#require('gemini-bridge').status().clients == 0", "the CLI to disconnect");
+    t.same(await runs("Wait alone."), ["TurnStarted: Wait alone.", "TurnEnded"]);
+    await cli.slash("/ide enable");
+    await isDoing(nvim, "idle");
   });
 
   await t.test("with the gate on, each edit of an answer opens its own review", async (t) => {
@@ -167,11 +199,12 @@ t.test("hooks report the turns of the real CLI in YOLO mode", async (t) => {
 
   await t.test("without the gate, the CLI edits files without asking", async (t) => {
     await nvim.command("GeminiGate off");
-    model.say(write(nvim, "four\n"), [{ text: "It is four." }]);
+    const read = call("read_file", { file_path: nvim.path("a.txt") });
+    model.say([read], [read], write(nvim, "four\n"), [{ text: "And" }, read], [{ text: "It is four." }]);
     await cli.type("Write four.");
     await cli.waitForScreen(/It is four\./);
     t.equal(onDisk(), "four\n");
-    t.same(await told(nvim, 2), ["TurnStarted: Write four.", "TurnEnded"]);
+    t.same(await told(nvim, 2), ["TurnStarted: Write four.", "TurnEnded"], "once for all steps");
   });
 
   await t.test("a file of the build opens a review, although the gate is off", async (t) => {
@@ -196,72 +229,5 @@ t.test("hooks report the turns of the real CLI in YOLO mode", async (t) => {
     await cli.waitForScreen(/It is five\./);
     t.equal(onDisk(), "five\n");
     t.notMatch(await shown(nvim, cli), /Hook\(s\)|failed|F12|warning/i);
-  });
-});
-
-t.test("Esc in the terminal of :Gemini ends the turn", async (t) => {
-  const init = `${EVENTS} require('gemini-bridge.host.boot').limits.reconnect_ms = 100`;
-  const { nvim, model } = await startWithGemini(t, { files: { "a.txt": "one\n" }, init });
-  linkExtension(nvim.dirs.home);
-  await nvim.command("Gemini");
-  const cli = await geminiIn(nvim);
-  await cli.waitForScreen(/Type your message/, 30_000);
-  await isDoing(nvim, "idle");
-  await nvim.waitFor(
-    "require('gemini-bridge.bridge.status').get().clients[1].terminal == 'gemini'",
-    "its terminal",
-  );
-
-  await t.test("Esc ends the turn while the CLI asks", async (t) => {
-    model.say(write(nvim, "two\n"));
-    await cli.type("Write two.");
-    await hasReview(nvim);
-    await isDoing(nvim, "waiting");
-    await cli.press("\x1b");
-    await isDoing(nvim, "idle");
-    t.same(await told(nvim, 3), ["TurnStarted: Write two.", "Waiting", "TurnEnded"]);
-    await nvim.waitFor("vim.fn.exists('#gemini-bridge.changes') == 0", "the end of the edit");
-  });
-
-  await t.test("Esc ends the turn while a tool runs", async (t) => {
-    model.say([call("run_shell_command", { command: "echo theirs > made.txt; sleep 60" })]);
-    await cli.type("Wait a minute.");
-    await cli.waitForScreen(/Allow execution/);
-    await cli.press("\r");
-    const asks = async () => /Allow execution/.test((await cli.screen()).join());
-    await nvim.waitFor(async () => !(await asks()), "the tool to run");
-    await cli.press("\x1b");
-    await isDoing(nvim, "idle");
-    t.same(await told(nvim, 3), ["TurnStarted: Wait a minute.", "Waiting", "TurnEnded"]);
-    await nvim.waitFor("#require('gemini-bridge').changes() == 1", "the change, without another prompt");
-    await nvim.command("GeminiUndo! all");
-    await nvim.waitFor("#require('gemini-bridge').changes() == 0", "the undo");
-    t.notOk(existsSync(nvim.path("made.txt")));
-  });
-
-  await t.test("Esc ends the turn of a CLI that is not connected", async (t) => {
-    await cli.slash("/ide disable");
-    await nvim.waitFor("#require('gemini-bridge').status().clients == 0", "the CLI to disconnect");
-    model.say([call("run_shell_command", { command: "echo theirs > made.txt; sleep 60" })]);
-    await cli.type("Wait alone.");
-    await cli.waitForScreen(/Allow execution/);
-    await cli.press("\r");
-    await nvim.waitFor(async () => existsSync(nvim.path("made.txt")), "the tool to run");
-    await cli.press("\x1b");
-    t.same(await told(nvim, 3), ["TurnStarted: Wait alone.", "Waiting", "TurnEnded"]);
-    await nvim.waitFor("#require('gemini-bridge').changes() == 1", "the change, without another prompt");
-    await nvim.command("GeminiUndo! all");
-    await nvim.waitFor("#require('gemini-bridge').changes() == 0", "the undo");
-    await cli.slash("/ide enable");
-    await isDoing(nvim, "idle");
-  });
-
-  await t.test("a turn of many steps is reported only once", async (t) => {
-    const read = call("read_file", { file_path: nvim.path("a.txt") });
-    model.say([read], [read], [{ text: "And" }, read], [{ text: "It is one." }]);
-    await cli.type("Read.");
-    await cli.waitForScreen(/It is one\./);
-    await isDoing(nvim, "idle");
-    t.same(await told(nvim, 2), ["TurnStarted: Read.", "TurnEnded"]);
   });
 });
