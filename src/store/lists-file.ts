@@ -31,9 +31,22 @@ export function readLists(folder: string): Lists | undefined {
   return attempt(() => Content.parse(JSON.parse(readFileSync(fileIn(folder), "utf8"))));
 }
 
-/** Replaces the lists. @throws the errors of node:fs */
-export function writeLists(folder: string, lists: Lists): void {
-  replaceFile(fileIn(folder), JSON.stringify({ version: VERSION, ...lists }));
+/**
+ * Replaces the lists. Yields after each entry, so that the caller can pause. The entries must not change meanwhile.
+ * @throws the errors of node:fs
+ */
+export function* writeLists(folder: string, { directories, lists }: Lists): Generator<void, void> {
+  const written: string[] = [];
+  for (const [name, entries] of Object.entries(lists)) {
+    const texts: string[] = [];
+    for (const entry of entries) {
+      texts.push(JSON.stringify(entry));
+      yield;
+    }
+    written.push(`${JSON.stringify(name)}:[${texts.join()}]`);
+  }
+  const head = `{"version":${VERSION},"directories":${JSON.stringify(directories)}`;
+  replaceFile(fileIn(folder), `${head},"lists":{${written.join()}}}`);
 }
 
 /** Returns the time of the last write to the folder of a Neovim (Unix milliseconds); 0 if there is no folder. */

@@ -104,6 +104,8 @@ export function createStore({ directory, instance, log }: StoreOptions): Store {
   let isDirty = false;
   let hasFailed = false;
   let isClosed = false;
+  /** The write in slices. */
+  let running: Iterable<void> = [];
   let timer: NodeJS.Timeout | undefined;
   let lastWrite = 0;
   let writing: Promise<unknown> = Promise.resolve();
@@ -144,7 +146,7 @@ export function createStore({ directory, instance, log }: StoreOptions): Store {
     entry.from = entry.unwritten = undefined;
   }
 
-  /** Writes everything. Yields after each text, so that the caller can pause. @throws the errors of node:fs */
+  /** Writes everything. Yields often, so that the caller can pause. @throws the errors of node:fs */
   function* write(): Generator<void, void> {
     for (const list of lists.values()) trim(list);
     for (const entry of unwritten) {
@@ -153,24 +155,37 @@ export function createStore({ directory, instance, log }: StoreOptions): Store {
       yield;
     }
     if (!isDirty) return;
+    isDirty = false; // entries may change while the lists are written
+    try {
+      yield* writeEntries();
+    } catch (error) {
+      isDirty = true;
+      throw error;
+    }
+  }
+
+  function* writeEntries(): Generator<void, void> {
     const filled = [...lists].flatMap(([name, { entries }]): [string, Entry[]][] =>
       entries.size > 0 ? [[name, [...entries.values()]]] : [],
     );
     if (filled.length > 0)
-      writeLists(folder, { directories: [...directories], lists: Object.fromEntries(filled) });
-    isDirty = false;
-    const all = filled.flatMap(([, entries]) => entries);
-    files.removeExcept(new Set(all.flatMap(({ texts }) => Object.values(texts).map(({ hash }) => hash))));
+      yield* writeLists(folder, { directories: [...directories], lists: Object.fromEntries(filled) });
+    const texts = filled.flatMap(([, entries]) => entries.flatMap((entry) => Object.values(entry.texts)));
+    yield* files.removeExcept(new Set(texts.map(({ hash }) => hash)));
     if (filled.length === 0) rmSync(folder, { recursive: true, force: true });
-    for (const other of taken) rmSync(other, { recursive: true, force: true });
-    taken.clear();
+    for (const other of taken) {
+      yield* createTextFiles(other).removeExcept(new Set());
+      rmSync(other, { recursive: true, force: true });
+      taken.delete(other);
+    }
   }
 
   /** Writes everything in the background. Never rejects. */
   async function writeInSlices(): Promise<void> {
     const yieldIfDue = createYielder();
+    running = write();
     try {
-      for (const _ of write()) await yieldIfDue();
+      for (const _ of running) await yieldIfDue();
       hasFailed = false;
     } catch (error) {
       if (!hasFailed) log.warn("not stored for a later start:", error);
@@ -254,9 +269,11 @@ export function createStore({ directory, instance, log }: StoreOptions): Store {
       changed();
     },
     storeNow() {
-      attempt(() => {
-        for (const _ of write());
-      });
+      // A write in slices is completed first.
+      for (const steps of [running, write()])
+        attempt(() => {
+          for (const _ of steps);
+        });
     },
     async close() {
       isClosed = true;

@@ -28,8 +28,8 @@ interface TextFiles {
   read(hash: string, other?: string): string | undefined;
   /** Takes over a text from another Neovim's folder, if it exists there. @throws the errors of node:fs */
   adopt(hash: string, other: string): void;
-  /** Removes all texts except the used ones. */
-  removeExcept(used: ReadonlySet<string>): void;
+  /** Removes all texts except the used ones. Yields after each text, so that the caller can pause. */
+  removeExcept(used: ReadonlySet<string>): Generator<void, void>;
 }
 
 /** @param folder folder of a Neovim. The texts are in a folder below */
@@ -60,11 +60,12 @@ export function createTextFiles(folder: string): TextFiles {
       if (!attempt(() => linkSync(from, to) ?? true)) copyFileSync(from, to);
       known.add(hash);
     },
-    removeExcept(used) {
+    *removeExcept(used) {
       for (const name of known) {
         if (used.has(name)) continue;
         rmSync(join(texts, name), { force: true });
         known.delete(name);
+        yield;
       }
     },
   };

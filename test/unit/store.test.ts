@@ -14,6 +14,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import t, { type Test } from "tap";
 import * as z from "zod";
 import { createLog, type Log } from "../../src/base/log.ts";
@@ -49,6 +50,7 @@ async function ended(t: Test, directory: string, instance: string, keys: readonl
   one.store.opened(open);
   for (const key of keys) one.list.set(key, { name: `${key} of ${instance}` }, { text: `text of ${key}` });
   await one.store.close();
+  await delay(2); // the entries of the next Neovim are newer
   return one;
 }
 
@@ -125,6 +127,25 @@ t.test("many changes cause one write in a second", async (t) => {
   t.ok(lstatSync(file).mtimeMs - first.mtimeMs > 900, "a second later");
   t.equal(JSON.parse(readFileSync(file, "utf8")).lists.values.length, 901);
   t.equal(textFiles(folder).length, 900);
+});
+
+t.test("a long list is written in slices, and completely if the process ends meanwhile", async (t) => {
+  const { list, folder, store } = start(t, undefined, "1", { maxSize: 1_000_000 });
+  const file = join(folder, "lists.json");
+  list.set("first", { name: "first" });
+  await waitFor(() => existsSync(file), "the first write, at once");
+  for (let i = 0; i < 2_000; i += 1) list.set(`file ${i}`, { name: "x".repeat(500) }, { text: `text ${i}` });
+  while (textFiles(folder).length === 0) await delay(1); // sees the state after each slice
+  t.ok(textFiles(folder).length < 2_000, "the host can do other work before all texts are written");
+  list.delete("file 0");
+  list.set("last", { name: "last" }, { text: "last" });
+  store.storeNow();
+  const { values } = JSON.parse(readFileSync(file, "utf8")).lists;
+  t.equal(values.length, 2_001);
+  t.equal(values.at(-1).key, "last");
+  t.equal(textFiles(folder).length, 2_000);
+  await store.close();
+  t.equal(JSON.parse(readFileSync(file, "utf8")).lists.values.length, 2_001);
 });
 
 t.test("a crash in the middle of a write leaves the earlier state, and no rest", async (t) => {
