@@ -48,7 +48,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
   const stopping = new AbortController();
   const { signal } = stopping;
   let status: Status = { state: "starting", version, build: BUILD, workspace: [], clients: [] };
-  let memory: Memory = { sessions: [], interrupted: [], editorSessions: [], agents: [], diffs: [] };
+  let memory: Memory = { sessions: [], editorSessions: [], agents: [], diffs: [] };
   let services: Services | undefined;
 
   function report(change: Partial<Status>): void {
@@ -72,20 +72,16 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     const loaded = new Promise(setImmediate).then(() => import("./port-and-discovery.ts"));
     const [boot, { openPortAndDiscovery }] = await Promise.all([bridge.attach(), loaded]);
     signal.throwIfAborted();
-    log.open(boot.logFile, boot.logLevel);
-    const { stoppedAt, ...earlier } = boot.memory ?? memory;
-    memory = earlier;
+    log.open(boot.paths.log, boot.options.logLevel);
+    const { previous } = boot;
+    memory = previous?.memory ?? memory;
     const { sessions, diffs } = memory;
-    if (boot.memory) log.info(`follows a host: ${sessions.length} sessions, ${diffs.length} reviews`);
+    if (previous) log.info(`follows a host: ${sessions.length} sessions, ${diffs.length} reviews`);
     const undoWith = (dispose: () => unknown) => void disposals.push(dispose);
     undoWith(() => services?.close());
     const opened = await openPortAndDiscovery({ bridge, log, boot, report, signal, undoWith });
     const { profiles, endpoint, socketTokens, handlers, publish } = opened;
-    const isSeamless = stoppedAt !== undefined && Date.now() - stoppedAt < RETURN_DELAY_MS;
-    // Stores the data for the next host without `stoppedAt`. After a crash of this host, an old `stoppedAt` would be
-    // wrong.
-    if (boot.memory && !isSeamless) remember({ interrupted: sessions.map(({ id }) => id) });
-    else if (boot.memory) remember({});
+    const isSeamless = previous?.wasStopped === true && previous.downtime < RETURN_DELAY_MS;
 
     async function serve(): Promise<void> {
       const { createServices } = await import("./services.ts");
@@ -102,13 +98,13 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
         services?.opened(event.directories);
         return handlers.workspace(event);
       };
-      bridge.handle({ ...services.handlers, ...handlers, workspace, log: writeLog }, boot.decisions);
+      bridge.handle({ ...services.handlers, ...handlers, workspace, log: writeLog }, boot.reviews.decisions);
       services.resume();
     }
 
     // Serves clients without waiting for `publish`: clients of an earlier host already know the port, and may be
     // waiting for answers.
-    if (boot.memory) await Promise.all([publish(), serve()]);
+    if (previous) await Promise.all([publish(), serve()]);
     else await publish().then(serve);
   }
 
@@ -119,8 +115,6 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
   async function stop(keepsReviews = false, error?: unknown): Promise<void> {
     stopping.abort();
     services?.endReviews(!keepsReviews);
-    if (memory.sessions.length + memory.editorSessions.length > 0)
-      bridge.tell("remember", { ...memory, stoppedAt: Date.now() });
     await undo();
     log.info("stopped");
     const reason = error === undefined ? {} : { error: sentence(error) };

@@ -47,17 +47,18 @@ export async function openPortAndDiscovery(options: PortAndDiscoveryOptions): Pr
   const { bridge, log, boot, report, signal, undoWith } = options;
   const profiles = profilesOf(boot.clis).filter(isActive);
   const withSockets = profiles.filter(({ socket }) => socket);
-  const isLong = (boot.downtime ?? 0) > RETURN_TIMEOUT_MS;
-  const tokens = Object.entries(boot.tokens ?? {}).filter(([name]) => !(isLong && isSocketToken(name)));
+  const { port, tokens: earlier = {}, downtime = 0 } = boot.previous ?? {};
+  const isLong = downtime > RETURN_TIMEOUT_MS;
+  const tokens = Object.entries(earlier).filter(([name]) => !(isLong && isSocketToken(name)));
   const endpoint = await listen({
     names: profiles.map(({ name }) => name),
     socketNames: withSockets.map(socketTokenOf),
-    before: { port: boot.port, tokens: Object.fromEntries(tokens) },
+    before: { port, tokens: Object.fromEntries(tokens) },
     log,
   });
   undoWith(endpoint.close);
   signal.throwIfAborted();
-  log.info(`listening on port ${endpoint.port} for process ${boot.idePid}`);
+  log.info(`listening on port ${endpoint.port} for process ${boot.editor.idePid}`);
 
   const workspace = createWorkspacePublisher({
     bridge,

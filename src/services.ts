@@ -1,39 +1,31 @@
 /** Creates the features and connects them. Loaded only when CLIs can already find the bridge. */
 import { EventEmitter } from "node:events";
-import { basename, join } from "node:path";
-import type { Log } from "./base/log.ts";
-import type { ClientReviews } from "./base/reviews.ts";
+import { join } from "node:path";
 import { createChanges } from "./changes/changes.ts";
-import { createSocketEndpoint } from "./claude/endpoint.ts";
 import { createCliAndEditorSearch } from "./clis-and-editors.ts";
 import { createContextPublisher } from "./context/publisher.ts";
 import type { Agent } from "./contract/hooks.ts";
-import type { Boot, Memory, Status } from "./contract/neovim.ts";
+import type { Status } from "./contract/neovim.ts";
 import { cleanUpDiscovery } from "./discovery/remove-leftovers-at-start.ts";
+import { type Agents, answerHooks, followAgents, type Settings } from "./follow-agents.ts";
 import type { Client, ClientEvents, ClientList } from "./http/client.ts";
-import type { Address, Route } from "./http/guard.ts";
+import type { Route } from "./http/guard.ts";
 import type { SocketRoute } from "./http/listen-on-port.ts";
 import { createSessions, prepare } from "./http/sessions.ts";
 import { createEditorEndpoint } from "./model/endpoint.ts";
-import type { Bridge, Handlers } from "./neovim/bridge.ts";
+import type { Handlers } from "./neovim/bridge.ts";
 import { ownFoldersOf } from "./profiles/discovery-paths.ts";
-import { type Profile, profileOfClient } from "./profiles/profiles.ts";
 import { createPrompts } from "./prompt/prompts.ts";
 import { registerTools } from "./review/diff-tools.ts";
-import { createReviews } from "./review/open-to-outcome.ts";
+import type { ServicesOptions } from "./services-options.ts";
+import { serveSockets, showReviews } from "./show-reviews.ts";
 import { createStore } from "./store/store.ts";
-import { platform } from "./system/platform.ts";
 import { createTemporaryFiles } from "./system/temporary-files.ts";
 import { createUserFiles } from "./system/user-files.ts";
-import { createClientStatus, createNames } from "./turns/client-status.ts";
-import { findClient } from "./turns/find-client.ts";
-import { asksBefore, isGated } from "./turns/gate.ts";
-import { createHooksRoute } from "./turns/hook-route.ts";
-import { createHooksOff } from "./turns/hooks-off.ts";
+import { createClientStatus } from "./turns/client-status.ts";
+import { isGated } from "./turns/gate.ts";
 import { createReconnectHints } from "./turns/reconnect-hints.ts";
 import { createTurnReports } from "./turns/report-turns.ts";
-import { createTerminals } from "./turns/terminals.ts";
-import { createTurns } from "./turns/turns.ts";
 
 export interface Services {
   readonly routes: readonly Route[];
@@ -56,88 +48,11 @@ export interface Services {
   close(): Promise<void>;
 }
 
-interface ServicesOptions {
-  version: string;
-  bridge: Bridge;
-  log: Log;
-  boot: Boot;
-  profiles: readonly Profile[];
-  /** Port of the HTTP endpoint. */
-  port: number;
-  /** Tokens for WebSockets, by profile. */
-  socketTokens: Address["tokens"];
-  /** Data that an earlier host has stored. */
-  memory: Memory;
-  /** Whether the earlier host stopped so recently that its clients have not noticed the stop. */
-  isSeamless: boolean;
-  report: (change: Partial<Status>) => void;
-  remember: (change: Partial<Memory>) => void;
-}
-
-export function createServices(options: ServicesOptions): Services {
-  const { version, bridge, log, boot, profiles, port, socketTokens, memory, isSeamless, report, remember } =
-    options;
-  const sessions = createSessions({ version, log, ...boot.server });
-  const profileOf = (cli: string) => profiles.find(({ name }) => name === cli);
-  /** Events of all clients, whatever their protocol. */
-  const events = new EventEmitter<ClientEvents>();
-  const sockets = createSocketEndpoint({
-    version,
-    log,
-    events,
-    address: { port, tokens: socketTokens },
-    maxSessions: boot.server.maxSessions,
-    maxMessage: boot.server.bodyLimit,
-    identify(credential, client) {
-      const profile = profileOfClient(profiles, credential, client);
-      return { cli: profile?.name ?? credential, mentions: profile?.socket?.mentions ?? false };
-    },
-    reviewsOf: (client) => ({
-      reviews: reviewsOf(client),
-      answered: () => turns.answered(client.id),
-      /** Tells the user how the CLI treats an accepted text that is equal to the file. */
-      unchanged(filePath) {
-        turns.decided(client.id, filePath, false);
-        const cli = names.labelOf(client.info.credential);
-        const text = `You accepted a text for ${basename(filePath)} that equals the file: ${cli} treats this as a rejection.`;
-        bridge.tell("message", { level: "info", text });
-      },
-      /** Tells the user why Neovim cannot open a review. */
-      refused(filePath, reason) {
-        const cli = names.labelOf(client.info.credential);
-        const text = `Neovim cannot show the edit of ${basename(filePath)} by ${cli} (${reason}). Answer in the terminal of the CLI.`;
-        bridge.tell("message", { level: "warn", text });
-      },
-    }),
-    diagnose: (path) => editor.diagnose(path),
-  });
-  const clients: ClientList = {
-    connected: () => [...sessions.connected(), ...sockets.connected()],
-    get: (id) => sessions.get(id) ?? sockets.get(id),
-  };
-  let { gate, paused } = boot;
-  /** Sessions whose clients have noticed that the earlier host has ended. */
-  const interrupted = new Set(memory.interrupted);
-  const terminals = createTerminals(clients);
-  const turns = createTurns({
-    heard: memory.agents,
-    remember: (agents) => remember({ agents }),
-    isConnected: (id) => !interrupted.has(id) && clients.connected().some((client) => client.id === id),
-    search: (agent) => findClient(clients, agent),
-  });
-  const names = createNames(profiles, turns, terminals);
-  const hooksOff = createHooksOff({
-    bridge,
-    profiles,
-    clients,
-    turns,
-    terminals,
-    directories: boot.workspace.directories,
-    isGated: (cli) => isGated(cli, gate),
-  });
-  const temporaryFiles = createTemporaryFiles(join(boot.stateDirectory, "drafts"));
+/** Creates the undecided changes, with what they need to store and write files. */
+function followChanges({ bridge, boot, log, profiles }: ServicesOptions, { names, turns }: Agents) {
+  const temporaryFiles = createTemporaryFiles(join(boot.paths.state, "drafts"));
   const userFiles = createUserFiles(temporaryFiles);
-  const store = createStore({ directory: boot.stateDirectory, instance: boot.instance, log });
+  const store = createStore({ directory: boot.paths.state, instance: boot.editor.instance, log });
   const changes = createChanges({
     bridge,
     store,
@@ -148,24 +63,37 @@ export function createServices(options: ServicesOptions): Services {
     boot,
     log,
   });
-  const reviews = createReviews({
-    bridge,
-    log,
-    clients,
-    names,
-    lastId: boot.lastDiffId,
-    earlier: memory.diffs,
-    hangsWithoutEditor: (id) =>
-      profileOf(clients.get(id)?.info.credential ?? "")?.hangsWithoutEditor === true,
-    decided: turns.decided,
-    remember(diffs) {
-      remember({ diffs });
-      if (turns.hasHeard) clientStatus.report(); // without hooks, reviews do not change the activity
-    },
-    agreed: changes.agreed,
-    history: changes.history,
-    userFiles,
-  });
+  return { changes, store, temporaryFiles, userFiles };
+}
+
+type Features = ReturnType<typeof createFeatures>;
+
+/** Creates all features, each after the features that it needs. */
+function createFeatures(options: ServicesOptions) {
+  const { version, bridge, log, boot, profiles, memory, isSeamless, report, remember } = options;
+  /** Events of all clients, whatever their protocol. */
+  const events = new EventEmitter<ClientEvents>();
+  const settings: Settings = { gate: boot.gate, paused: boot.sharing.paused };
+  /** Sessions whose clients have noticed that an earlier host has ended. */
+  const interrupted = new Set(
+    memory.sessions.filter((session) => session.interrupted || !isSeamless).map(({ id }) => id),
+  );
+  const sessions = createSessions({ version, log, ...boot.server });
+  const rememberSessions = () =>
+    remember({
+      sessions: sessions.all().map((info) => ({ ...info, interrupted: interrupted.has(info.id) })),
+    });
+  /** Clients by protocol. */
+  const lists: ClientList[] = [sessions];
+  const clients: ClientList = {
+    connected: () => lists.flatMap((list) => list.connected()),
+    get: (id) => lists.map((list) => list.get(id)).find((client) => client !== undefined),
+  };
+
+  const agents = followAgents(options, clients, interrupted, settings);
+  const { terminals, turns, names, hooksOff } = agents;
+  const { changes, store, temporaryFiles, userFiles } = followChanges(options, agents);
+  const reviews = showReviews({ ...options, clients, agents, changes, userFiles });
   const clientStatus = createClientStatus({
     clients,
     labelOf: names.labelOf,
@@ -176,42 +104,62 @@ export function createServices(options: ServicesOptions): Services {
     isReviewing: reviews.isPending,
     report,
   });
-  function reviewsOf(client: Client): ClientReviews {
-    const tools = reviews.tools(client);
-    return {
-      ...tools,
-      openDiff(proposal, ...rest) {
-        hooksOff.proposed(client, proposal.filePath);
-        return tools.openDiff(proposal, ...rest);
-      },
-    };
-  }
   const prompts = createPrompts({
     bridge,
     log,
     clis: boot.clis,
-    packageOf: (cli) => profileOf(cli)?.package,
+    packageOf: (cli) => profiles.find(({ name }) => name === cli)?.package,
     isReviewing: () => reviews.isPending(),
     connected: clientStatus.connected,
     clientIn: (terminal) => clients.connected().find(({ id }) => terminals.nameOf(id) === terminal),
   });
-  const tellLostClis = createReconnectHints({
-    clients,
-    profiles,
-    terminals,
-    interrupted,
-    isSeamless,
-    lost: (cli) => prompts.connect(cli),
+  const shared = (shared: Status["shared"]) => report({ shared });
+  const contextPublisher = createContextPublisher({ bridge, log, clients, shared });
+  const following = {
+    listener: changes.listener,
+    newTurn: (agent: Agent) => turns.newTurn(agent, ""),
+    isGated: (cli: string) => isGated(cli, settings.gate),
+    propose: reviews.propose,
+    userFiles,
+  };
+  const editor = createEditorEndpoint({ bridge, log, version, boot, following, report, remember });
+  const sockets = serveSockets({
+    ...options,
+    agents,
+    events,
+    reviewsOf: reviews.of,
+    diagnose: editor.diagnose,
   });
-  const contextPublisher = createContextPublisher({
-    bridge,
-    log,
+  lists.push(sockets);
+
+  const toldOfLoss = { clients, profiles, terminals, interrupted, isSeamless };
+  return {
+    agents,
+    changes,
     clients,
-    shared: (shared) => report({ shared }),
-  });
+    clientStatus,
+    contextPublisher,
+    editor,
+    events,
+    prompts,
+    rememberSessions,
+    reviews,
+    sessions,
+    settings,
+    sockets,
+    store,
+    temporaryFiles,
+    tellLostClis: createReconnectHints({ ...toldOfLoss, lost: prompts.connect }),
+  };
+}
+
+/** Tells the features about connected and ended clients, and about turns of agents. */
+function joinEvents({ bridge, log }: Pick<ServicesOptions, "bridge" | "log">, features: Features): void {
+  const { events, changes, clients, clientStatus, contextPublisher, reviews, sessions } = features;
+  const { terminals, turns, hooksOff } = features.agents;
   sessions.events
-    .on("created", (server, session) => registerTools(server, reviewsOf(session), log))
-    .on("changed", () => remember({ sessions: sessions.all() }));
+    .on("created", (server, session) => registerTools(server, reviews.of(session), log))
+    .on("changed", features.rememberSessions);
   for (const name of ["connected", "disconnected", "ended"] as const)
     sessions.events.on(name, (client) => events.emit(name, client));
   events
@@ -235,90 +183,78 @@ export function createServices(options: ServicesOptions): Services {
   terminals.onFound(hooksOff.refresh);
   turns.onFound(clientStatus.report);
   hooksOff.onChanged(clientStatus.report);
+  reviews.onChanged(() => {
+    if (turns.hasHeard) clientStatus.report(); // without hooks, reviews do not change the activity
+  });
   turns.on(createTurnReports(bridge, turns, terminals, clientStatus.report));
   turns.on(changes.listener);
+}
 
-  const { propose } = reviews;
-  const following = {
-    listener: changes.listener,
-    newTurn: (agent: Agent) => turns.newTurn(agent, ""),
-    isGated: (cli: string) => isGated(cli, gate),
-    propose,
-    userFiles,
-  };
-  const editor = createEditorEndpoint({ bridge, log, version, boot, following, report, remember });
-  /** Whether a user can answer questions of the agent's CLI. */
-  async function canAnswer(agent: Agent): Promise<boolean> {
-    const { headless = [] } = profileOf(agent.cli) ?? {};
-    const isConnected = (await turns.findClient(agent)) !== undefined;
-    if (!isConnected || headless.length === 0 || agent.pid === undefined) return isConnected;
-    return !(await platform.words(agent.pid)).some((word) => headless.includes(word));
-  }
-  const hooks = createHooksRoute({
-    listeners: [turns.handle, hooksOff.listener],
-    tells({ agent }) {
-      const text = boot.tellAgent && !paused ? changes.undone(agent) : undefined;
-      if (text !== undefined) report({ told: { cli: agent.cli, text, at: Date.now() } });
-      return text;
+/** Returns the handlers of all events and requests of Lua, except those of discovery and log. */
+function handlersOf({ boot, profiles, port }: ServicesOptions, features: Features): Partial<Handlers> {
+  const { agents, changes, contextPublisher, editor, prompts, reviews, settings, tellLostClis } = features;
+  const { hooksOff, terminals, turns } = agents;
+  const { connect } = boot.options;
+  return {
+    ...reviews.handlers,
+    ...changes.handlers,
+    ...prompts.handlers,
+    ...editor.handlers,
+    ...createCliAndEditorSearch({ unconnected: prompts.connect, profiles, port, connect }),
+    async terminals(event) {
+      prompts.terminals(event);
+      tellLostClis(event);
+      await terminals.handlers.terminals(event);
     },
-    asks: (event) => asksBefore(event, gate, () => canAnswer(event.agent)),
-    gateOf: (cli) => profileOf(cli)?.gate,
-    log,
-  });
+    context: contextPublisher.snapshot,
+    terminal_ready: ({ terminal }) =>
+      // An agent that is not connected is found by its process.
+      turns.ready((id, pid) =>
+        id === undefined ? terminals.contains(terminal, pid) : terminals.nameOf(id) === terminal,
+      ),
+    gate: (setting) => {
+      settings.gate = setting;
+      hooksOff.refresh();
+    },
+    sharing: ({ paused }) => {
+      settings.paused = paused;
+    },
+  };
+}
+
+export function createServices(options: ServicesOptions): Services {
+  const { memory, profiles } = options;
+  const features = createFeatures(options);
+  joinEvents(options, features);
+  const { agents, changes, editor, prompts, reviews, sessions, settings, sockets, store } = features;
+  const hooks = answerHooks({ ...options, agents, settings, undone: changes.undone });
 
   return {
     routes: [sessions.route("/mcp"), editor.sessions.route("/neovim"), hooks],
     sockets,
-    handlers: {
-      ...reviews.handlers,
-      ...changes.handlers,
-      ...prompts.handlers,
-      ...editor.handlers,
-      ...createCliAndEditorSearch({
-        unconnected: prompts.connect,
-        profiles,
-        port,
-        connect: boot.connect,
-      }),
-      async terminals(event) {
-        prompts.terminals(event);
-        tellLostClis(event);
-        await terminals.handlers.terminals(event);
-      },
-      context: contextPublisher.snapshot,
-      terminal_ready: ({ terminal }) =>
-        // An agent that is not connected is found by its process.
-        turns.ready((id, pid) =>
-          id === undefined ? terminals.contains(terminal, pid) : terminals.nameOf(id) === terminal,
-        ),
-      gate: (setting) => {
-        gate = setting;
-        hooksOff.refresh();
-      },
-      sharing: (setting) => {
-        paused = setting.paused;
-      },
-    },
+    handlers: handlersOf(options, features),
     async restore() {
       await sessions.restore(memory.sessions);
       await editor.sessions.restore(memory.editorSessions);
+      // Stores which sessions are interrupted, for the host after this one.
+      if (memory.sessions.length > 0) features.rememberSessions();
     },
     resume() {
       reviews.resume();
       void prepare();
-      void temporaryFiles.removeLeftovers();
+      void features.temporaryFiles.removeLeftovers();
       for (const profile of profiles) void cleanUpDiscovery(profile);
     },
     opened(directories) {
-      hooksOff.opened(directories);
+      agents.hooksOff.opened(directories);
       store.opened(directories);
     },
     storeNow: store.storeNow,
     endReviews: reviews.close,
     async close() {
       editor.close();
-      hooksOff.close();
-      turns.close();
+      agents.hooksOff.close();
+      agents.turns.close();
       prompts.close();
       reviews.close(false);
       await changes.close();

@@ -93,7 +93,7 @@ interface ChangesOptions extends Pick<TurnReportOptions, "terminalOf"> {
   bridge: Bridge;
   store: Store;
   userFiles: UserFiles;
-  boot: Pick<Boot, "stateDirectory" | "exclude" | "notes" | "workspace" | "downtime">;
+  boot: Pick<Boot, "paths" | "sharing" | "notes" | "workspace" | "previous">;
   log: Log;
   /** See {@link ShellCommandsOptions}. */
   maxWait?: number;
@@ -102,12 +102,12 @@ interface ChangesOptions extends Pick<TurnReportOptions, "terminalOf"> {
 export function createChanges(options: ChangesOptions): Changes {
   const { bridge, store, userFiles, boot, log, terminalOf, agents, ownFolders } = options;
   const { maxWait = MAX_WAIT_MS } = options;
-  const { stateDirectory, workspace } = boot;
+  const { paths, workspace } = boot;
   const { directories } = workspace;
-  const storable = createStorableFiles(boot.exclude);
+  const storable = createStorableFiles(boot.sharing.exclude);
   const { mayStore } = storable;
   const instance = `${process.pid}-${randomUUID()}`;
-  const commands = createShellCommands({ stateDirectory, instance, mayKeep: mayStore, maxWait });
+  const commands = createShellCommands({ stateDirectory: paths.state, instance, mayKeep: mayStore, maxWait });
   const areCommandsRunning = () => commands.runner !== undefined;
   const stored = createStoredChanges(store, mayStore);
   const edits = createEditsInProgress();
@@ -131,7 +131,7 @@ export function createChanges(options: ChangesOptions): Changes {
     report,
     history,
     isOwnFile: (cli, path) => ownFolders.get(cli)?.some((folder) => isBelow(path, folder)) ?? false,
-    isRestarted: boot.downtime !== undefined,
+    isRestarted: boot.previous !== undefined,
     areAgentsAtWork,
     commands,
     commandEnded: () => staging.commandEnded(),

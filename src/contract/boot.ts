@@ -3,6 +3,7 @@ import * as z from "zod";
 import { Clis } from "./clis.ts";
 import { list, map } from "./list.ts";
 import { Memory } from "./memory.ts";
+import { Sharing } from "./sharing.ts";
 
 /**
  * The directories that are open in Neovim: the current directories (global, of tabs, of windows), or the user's own
@@ -16,70 +17,81 @@ export const Gate = z.object({
   clis: map(z.boolean()),
 });
 
+/** What the previous host in this Neovim has left. */
+const Previous = z.object({
+  /** Running CLIs and their hooks still use this port and these tokens. */
+  port: z.number().int(),
+  tokens: z.record(z.string(), z.string()),
+  /** Absent if the host has never stored data. Contains no reviews if the host was stopped on request. */
+  memory: Memory.optional(),
+  /** Time without a running host (ms). */
+  downtime: z.number().nonnegative(),
+  /** Whether the host was asked to stop. Otherwise the host has crashed. */
+  wasStopped: z.boolean(),
+});
+
 export const Boot = z.object({
+  editor: z.object({
+    /**
+     * Id of the process that a CLI in `:terminal` considers its editor. With a terminal UI, this is Neovim's parent
+     * process.
+     */
+    idePid: z.number().int().positive(),
+    /** Process id of Neovim. */
+    pid: z.number().int().positive(),
+    /** Id of this Neovim process, valid as a file name. No other process ever gets the same id. */
+    instance: z.string().regex(/^[\w-]+$/),
+  }),
   /**
-   * Id of the process that a CLI in `:terminal` considers its editor. With a terminal UI, this is Neovim's parent
-   * process.
+   * Absolute paths. `state`: directory for the plugin's own files, in which other users cannot write. `hook`: the script
+   * that CLIs run as a hook.
    */
-  idePid: z.number().int().positive(),
-  /** Process id of Neovim. */
-  editorPid: z.number().int().positive(),
-  logFile: z.string(),
-  logLevel: z.enum(["debug", "info", "warn", "error"]),
+  paths: z.object({ log: z.string(), state: z.string(), hook: z.string() }),
   workspace: Workspace,
-  /** Directory for the plugin's own files. Other users cannot write there. */
-  stateDirectory: z.string(),
-  /** Id of this Neovim process, valid as a file name. No other process ever gets the same id. */
-  instance: z.string().regex(/^[\w-]+$/),
-  /** Files that match these patterns are not shared. The syntax is that of a `.gitignore`. */
-  exclude: list(z.string()),
-  /** Whether nothing may be shared: the user has paused sharing, or has not allowed it yet. */
-  paused: z.boolean(),
-  /** Absolute path of the script that CLIs run as a hook. */
-  hookScript: z.string(),
+  sharing: Sharing,
   gate: Gate,
-  /** Whether CLIs in Neovim's terminals connect without asking the user. */
-  connect: z.boolean(),
-  /** Whether the host tells agents what the user has undone. */
-  tellAgent: z.boolean(),
+  options: z.object({
+    logLevel: z.enum(["debug", "info", "warn", "error"]),
+    /** Whether CLIs in Neovim's terminals connect without asking the user. */
+    connect: z.boolean(),
+    /** Whether the host tells agents what the user has undone. */
+    tellAgent: z.boolean(),
+    /** The tools for the model. If absent, the model gets all tools. */
+    tools: list(z.string()).optional(),
+    /** The user's own prompts, by name. */
+    prompts: map(z.object({ description: z.string(), text: z.string() })),
+  }),
   /** The CLIs that can find this editor. */
   clis: Clis,
-  /** Port and tokens of the previous host in this Neovim. Running CLIs and their hooks still use them. */
-  port: z.number().int().optional(),
-  tokens: z.record(z.string(), z.string()).optional(),
-  /** The highest id of a review in this Neovim. */
-  lastDiffId: z.number().int().nonnegative(),
   /** Limits of the server. `maxSessions`: number of clients. `grace`: milliseconds. `bodyLimit`: bytes. */
   server: z.object({
     maxSessions: z.number().int().positive(),
     grace: z.number().nonnegative(),
     bodyLimit: z.number().int().positive(),
   }),
-  /** The option `tools.offered`, and limits of the tools. If `offered` is absent, the model gets all tools. */
-  tools: z.object({
-    offered: list(z.string()).optional(),
-    /**
-     * Limits of an answer: number of entries in a list, length of a text (UTF-16 units), and waiting time for language
-     * servers (milliseconds).
-     */
-    limits: z.object({
-      items: z.number().int().positive(),
-      units: z.number().int().positive(),
-      timeout: z.number().int().positive(),
-    }),
+  /**
+   * Limits of an answer to the model: number of entries in a list, length of a text (UTF-16 units), and waiting time for
+   * language servers (milliseconds).
+   */
+  answers: z.object({
+    items: z.number().int().positive(),
+    units: z.number().int().positive(),
+    timeout: z.number().int().positive(),
   }),
-  /** The user's own prompts, by name. */
-  prompts: map(z.object({ description: z.string(), text: z.string() })),
-  /** Data that the previous host has stored. Contains no reviews if that host was stopped on request. */
-  memory: Memory.optional(),
-  /** Time without a running host (ms). Absent for the first host of a Neovim. */
-  downtime: z.number().nonnegative().optional(),
   /**
    * Number of notes that an earlier Neovim has stored. A note is a text of the user about lines of a file. Only the
    * first host of a Neovim gets a number above 0.
    */
   notes: z.number().int().nonnegative(),
-  /** Decisions of the user that the previous host has not delivered to the CLI, as events (name and payload). */
-  decisions: list(z.tuple([z.string(), z.unknown()])),
+  /**
+   * Reviews in this Neovim. `lastId`: the highest id of a review. `decisions`: decisions of the user that the previous
+   * host has not delivered to the CLI, as events (name and payload).
+   */
+  reviews: z.object({
+    lastId: z.number().int().nonnegative(),
+    decisions: list(z.tuple([z.string(), z.unknown()])),
+  }),
+  /** Absent for the first host of a Neovim. */
+  previous: Previous.optional(),
 });
 export type Boot = z.infer<typeof Boot>;

@@ -5,7 +5,7 @@
  */
 import * as z from "zod";
 import { Memory } from "./memory.ts";
-import { Answer, Request } from "./requests.ts";
+import { Answer, Request } from "./request-messages.ts";
 import { Status } from "./status.ts";
 
 /** A hunk of a file that an agent has changed. */

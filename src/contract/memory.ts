@@ -31,15 +31,14 @@ const HeardAgent = z.object({
 export type HeardAgent = z.infer<typeof HeardAgent>;
 
 export const Memory = z.object({
-  /** Sessions whose clients may reconnect with the same session id. */
-  sessions: list(Session),
-  /** Ids of the sessions whose CLIs have noticed the end of a host, and therefore show "Disconnected". */
-  interrupted: list(z.string()),
+  /**
+   * Sessions whose clients may reconnect with the same session id. `interrupted`: whether the CLI has noticed the end of
+   * a host, and therefore shows "Disconnected".
+   */
+  sessions: list(Session.extend({ interrupted: z.boolean() })),
   /** Sessions of the MCP server `neovim`. */
   editorSessions: list(Session),
   agents: list(HeardAgent),
-  /** Time at which the host was stopped on request (Unix milliseconds); absent after a crash. */
-  stoppedAt: z.number().optional(),
   /** Reviews whose outcome the CLI has not received yet. */
   diffs: list(
     z.object({

@@ -11,7 +11,7 @@ import type { Calls } from "./calls.ts";
 import { changeEvents } from "./changes.ts";
 import { list } from "./list.ts";
 import { DiffId } from "./memory.ts";
-import { Answer, Request } from "./requests.ts";
+import { Answer, Request } from "./request-messages.ts";
 import { Changed } from "./sharing.ts";
 import { Snapshot } from "./snapshot.ts";
 

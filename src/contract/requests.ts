@@ -1,21 +1,10 @@
 /**
- * Defines the messages of a request, which are the same in both directions, and the requests from Lua to Node (part of
- * CONTRACT 1). The requests from Node to Lua are in questions.ts. Each request is answered once, perhaps later. The
- * sender sets a timeout. The two ends are src/neovim/bridge.ts and lua/gemini-bridge/bridge/request.lua.
+ * Defines the requests from Lua to Node (part of CONTRACT 1), which are sent as an event `request`. The requests from
+ * Node to Lua are in questions.ts.
  */
 import * as z from "zod";
 import { ChosenChanges } from "./changes.ts";
 import { list } from "./list.ts";
-
-/** A request. Its sender has chosen the id. */
-export const Request = z.object({ id: z.int().positive(), name: z.string(), params: z.unknown() });
-
-/** The answer to the request with the same id: an unchecked result, or the reason why the request has failed. */
-export const Answer = z.object({
-  id: z.int().positive(),
-  result: z.unknown().optional(),
-  error: z.string().optional(),
-});
 
 /** An entry of the history: a proposal, or a change without a review. */
 export const ShownEntry = z.object({

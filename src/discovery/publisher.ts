@@ -25,7 +25,7 @@ interface WorkspacePublisherOptions {
   log: Log;
   address: Address & { readonly socketTokens: Address["tokens"] };
   profiles: readonly Profile[];
-  boot: Pick<Boot, "idePid" | "editorPid" | "stateDirectory" | "connect" | "hookScript">;
+  boot: Pick<Boot, "editor" | "paths" | "options">;
   report: (change: Partial<Status>) => void;
   /** Aborted when the bridge stops. After that, nothing is published. */
   signal: AbortSignal;
@@ -33,15 +33,16 @@ interface WorkspacePublisherOptions {
 
 export function createWorkspacePublisher(options: WorkspacePublisherOptions): WorkspacePublisher {
   const { bridge, log, report, signal, profiles } = options;
-  const { idePid: pid, editorPid, stateDirectory, connect, hookScript } = options.boot;
+  const { editor, paths } = options.boot;
+  const { connect } = options.boot.options;
   const { port, tokens, socketTokens } = options.address;
-  const place = { directory: stateDirectory, editorPid };
+  const place = { directory: paths.state, editorPid: editor.pid };
   const defaults = profiles.map((profile) => {
-    const parts = connect ? defaultSettings(profile, hookScript) : [];
+    const parts = connect ? defaultSettings(profile, paths.hook) : [];
     return { profile, ...writeSystemDefaults(profile, place, parts, process.env) };
   });
   const launched = Object.fromEntries(
-    profiles.map((profile) => [profile.name, launchArguments(profile, hookScript)]),
+    profiles.map((profile) => [profile.name, launchArguments(profile, paths.hook)]),
   );
   const variables = Object.fromEntries(profiles.map((profile) => [profile.name, launchVariables(profile)]));
   const obstacles: Record<string, string> = {};
@@ -60,8 +61,8 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
   const announcements = createAnnouncements({
     profiles,
     announcement: (profile) => ({
-      pid,
-      editorPid,
+      pid: editor.idePid,
+      editorPid: editor.pid,
       port,
       authToken: tokens[profile.name] ?? "",
       socketToken: socketTokens[socketTokenOf(profile)],

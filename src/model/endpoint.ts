@@ -15,7 +15,7 @@ interface EditorEndpoint extends Pick<EditorServer, "handlers" | "close" | "diag
 
 interface EditorEndpointOptions extends Omit<EditorServerOptions, "events"> {
   version: string;
-  boot: Pick<Boot, "tools" | "prompts" | "server">;
+  boot: Pick<Boot, "options" | "answers" | "server">;
   /** Stores the sessions, so that they survive a restart of the host process. */
   remember: (change: Pick<Memory, "editorSessions">) => void;
 }

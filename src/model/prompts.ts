@@ -62,7 +62,7 @@ async function fill(prompt: Prompt, path: string | undefined, context: CallConte
 }
 
 /** Registers all prompts. @param own prompts of the user, which replace built-in prompts with the same name */
-export function registerPrompts(server: McpServer, own: Boot["prompts"], read: Read): void {
+export function registerPrompts(server: McpServer, own: Boot["options"]["prompts"], read: Read): void {
   const argsSchema = { path: z.string().optional().describe("A file; without it, what is open or selected") };
   const prompts: Record<string, Prompt> = { ...OWN, ...own };
   for (const [name, prompt] of Object.entries(prompts)) {

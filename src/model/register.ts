@@ -54,7 +54,7 @@ interface Choice {
   /** Names of the tools to register. Default: all tools. */
   offered?: readonly string[] | undefined;
   /** Prompts that the user has configured. */
-  prompts: Boot["prompts"];
+  prompts: Boot["options"]["prompts"];
 }
 
 /** Functions that answer requests of a client. They fail only with a {@link Refusal}. */

@@ -40,7 +40,7 @@ export interface EditorServer {
 export interface EditorServerOptions {
   bridge: Pick<Bridge, "ask" | "tell">;
   log: Log;
-  boot: Pick<Boot, "tools" | "prompts">;
+  boot: Pick<Boot, "options" | "answers">;
   following: Following;
   /** Events of the sessions to serve. Sessions that exist already are not served. */
   events: Sessions["events"];
@@ -55,7 +55,7 @@ export function createEditorServer({
   events,
   report,
 }: EditorServerOptions): EditorServer {
-  const { limits } = boot.tools;
+  const limits = boot.answers;
   const asking = createAsking(bridge, limits.timeout);
   const updates = createResourceUpdates(bridge);
   const files = createFiles({
@@ -117,7 +117,7 @@ export function createEditorServer({
   }
 
   function created(server: McpServer, session: Session, sdk: Sdk): void {
-    const choice = { offered: boot.tools.offered, prompts: boot.prompts };
+    const choice = { offered: boot.options.tools, prompts: boot.options.prompts };
     const read: Read = (what, caller, act) => run(what, session.info, caller, act);
     const callTool: Read = (what, caller, act) => {
       calls += 1;

@@ -11,7 +11,7 @@ import { uriOf, type Workspace } from "./workspace.ts";
 export interface CallContext {
   ask: Ask;
   workspace: Workspace;
-  limits: Boot["tools"]["limits"];
+  limits: Boot["answers"];
   editing: Editing;
   log: Log;
   /** Aborted when the client cancels the call or disconnects. */

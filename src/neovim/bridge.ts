@@ -79,7 +79,7 @@ export interface Bridge {
    * Adds handlers, and runs them for the `earlier` events, then for the waiting events and requests. Logs and drops an
    * event that does not match the contract.
    */
-  handle(handlers: Partial<Handlers>, earlier?: Boot["decisions"]): void;
+  handle(handlers: Partial<Handlers>, earlier?: Boot["reviews"]["decisions"]): void;
 }
 
 /**

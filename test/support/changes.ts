@@ -64,14 +64,14 @@ export class ChangesHost {
     const editor = { on: nobody, request: nobody, executeLua, notify };
     const bridge = createBridge(editor as never, log);
     const boot = {
-      stateDirectory: join(this.directory, "state"),
-      exclude,
-      downtime: follows ? 100 : undefined,
+      paths: { log: "", state: join(this.directory, "state"), hook: "" },
+      sharing: { paused: false, exclude },
+      previous: follows ? { port: 1, tokens: {}, downtime: 100, wasStopped: false } : undefined,
       notes,
       workspace: { directories: this.directories },
     };
-    const userFiles = createUserFiles(createTemporaryFiles(join(boot.stateDirectory, "drafts")));
-    this.store = createStore({ directory: boot.stateDirectory, instance, log });
+    const userFiles = createUserFiles(createTemporaryFiles(join(boot.paths.state, "drafts")));
+    this.store = createStore({ directory: boot.paths.state, instance, log });
     this.turns = createTurns({
       heard: [],
       remember: () => {},

@@ -34,38 +34,24 @@
 ---@field isOwn boolean Whether the CLI chooses this Neovim.
 
 ---@class gemini_bridge.Memory
----@field sessions { id: string, credential: string, connectedAt: number, name: string, version: string, protocolVersion: string }[]
----@field interrupted string[]
+---@field sessions { id: string, credential: string, connectedAt: number, name: string, version: string, protocolVersion: string, interrupted: boolean }[]
 ---@field editorSessions { id: string, credential: string, connectedAt: number, name: string, version: string, protocolVersion: string }[]
 ---@field agents { cli: string, session: string, cwd: string, pid?: integer }[]
----@field stoppedAt? number
 ---@field diffs { id: integer, sessionId: string, filePath: string, label: string, baseline?: { disk: string, proposed: string, edited: boolean } }[]
 
 ---@class gemini_bridge.Boot
----@field idePid integer
----@field editorPid integer
----@field logFile string
----@field logLevel "debug"|"info"|"warn"|"error"
+---@field editor { idePid: integer, pid: integer, instance: string }
+---@field paths { log: string, state: string, hook: string }
 ---@field workspace gemini_bridge.events.workspace
----@field stateDirectory string
----@field instance string
----@field exclude string[]
----@field paused boolean
----@field hookScript string
+---@field sharing { paused: boolean, exclude: string[] }
 ---@field gate gemini_bridge.events.gate
----@field connect boolean
----@field tellAgent boolean
+---@field options { logLevel: "debug"|"info"|"warn"|"error", connect: boolean, tellAgent: boolean, tools?: string[], prompts: table<string, { description: string, text: string }> }
 ---@field clis gemini_bridge.BootCli[]
----@field port? integer
----@field tokens? table<string, string>
----@field lastDiffId integer
 ---@field server { maxSessions: integer, grace: number, bodyLimit: integer }
----@field tools { offered?: string[], limits: { items: integer, units: integer, timeout: integer } }
----@field prompts table<string, { description: string, text: string }>
----@field memory? gemini_bridge.Memory
----@field downtime? number
+---@field answers { items: integer, units: integer, timeout: integer }
 ---@field notes integer
----@field decisions [string, any][]
+---@field reviews { lastId: integer, decisions: [string, any][] }
+---@field previous? { port: integer, tokens: table<string, string>, memory?: gemini_bridge.Memory, downtime: number, wasStopped: boolean }
 
 ---@class gemini_bridge.Turn
 ---@field kind "started"|"waiting"|"resumed"|"ended"
@@ -335,7 +321,7 @@ return {
     turn = { kind = "string", cli = "string", session = "string", cwd = "string" },
     context_subscribe = { events = "table", debounce = "number", maxWait = "number", maxSelection = "number" },
     context_unsubscribe = {},
-    remember = { sessions = "table", interrupted = "table", editorSessions = "table", agents = "table", diffs = "table" },
+    remember = { sessions = "table", editorSessions = "table", agents = "table", diffs = "table" },
     decision_settled = { id = "number", delivered = "boolean", filePath = "string" },
     decision_read = { id = "number" },
     model_watch = { on = "boolean", selection = "boolean" },

@@ -1,8 +1,9 @@
---- Keeps data for the next host: the state that the last host has sent, and the time at which the last host ended.
+--- Keeps data for the next host: the state that the last host has sent, and how and when the last host ended.
 local M = {}
 
 local memory ---@type gemini_bridge.Memory?
 local ended_at ---@type integer? When the last running host ended, in milliseconds of |vim.uv.now()|.
+local was_stopped = false
 
 --- Stores the state of the host.
 ---@param new gemini_bridge.Memory
@@ -23,19 +24,31 @@ function M.get()
   return memory
 end
 
---- Records the time when a host has ended. If the next host fails to start, the recorded time does not change.
-function M.host_ended()
-  ended_at = ended_at or vim.uv.now()
+--- Records that a host has ended or was asked to stop. If the next host fails to start, the record does not change.
+---@param stopped boolean False after a crash.
+function M.host_ended(stopped)
+  if not ended_at then
+    ended_at, was_stopped = vim.uv.now(), stopped
+  end
 end
 
---- Deletes the time that `host_ended` has recorded. Called when a host runs again.
+--- Deletes the record of `host_ended`. Called when a host runs again.
 function M.host_runs()
   ended_at = nil
 end
 
----@return integer? # Time without a running host (milliseconds). Nil while a host runs and before the first host.
-function M.downtime()
-  return ended_at and vim.uv.now() - ended_at
+--- Returns what the last running host has left, for the next host.
+---@return table? # `Previous` in src/contract/boot.ts. Nil before the first host.
+function M.previous()
+  local address = require("gemini-bridge.bridge.status").address()
+  return address.port
+    and {
+      port = address.port,
+      tokens = address.tokens,
+      memory = memory,
+      downtime = ended_at and vim.uv.now() - ended_at or 0,
+      wasStopped = was_stopped,
+    }
 end
 
 return M

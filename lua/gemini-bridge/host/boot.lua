@@ -39,49 +39,52 @@ M.limits = {
 ---@return gemini_bridge.Boot
 function M.make()
   local options = require("gemini-bridge.config").get()
-  local memory = require("gemini-bridge.bridge.memory")
-  local address = require("gemini-bridge.bridge.status").address()
   local parent = vim.uv.os_getppid()
   return {
-    -- Id of the process that a CLI in :terminal treats as its editor. Usually, this process is the parent of this
-    -- Neovim. In a container, the parent may be init. The CLI then treats this Neovim as its editor.
-    idePid = parent > 1 and parent or vim.fn.getpid(),
-    editorPid = vim.fn.getpid(),
-    clis = vim.tbl_map(for_host, require("gemini-bridge.config.clis").all()),
-    logFile = M.log_file(),
-    logLevel = options.log.level,
+    editor = {
+      -- Id of the process that a CLI in :terminal treats as its editor. Usually, this process is the parent of this
+      -- Neovim. In a container, the parent may be init. The CLI then treats this Neovim as its editor.
+      idePid = parent > 1 and parent or vim.fn.getpid(),
+      pid = vim.fn.getpid(),
+      instance = INSTANCE,
+    },
+    paths = {
+      log = M.log_file(),
+      state = vim.fs.joinpath(vim.fn.stdpath("state"), "gemini-bridge"),
+      hook = require("gemini-bridge.host.bundle").root .. "/extension/hooks/hook.sh",
+    },
     workspace = require("gemini-bridge.context.workspace").get(),
-    instance = INSTANCE,
-    exclude = options.context.exclude,
-    paused = require("gemini-bridge.context.consent").is_paused(),
-    stateDirectory = vim.fs.joinpath(vim.fn.stdpath("state"), "gemini-bridge"),
+    sharing = {
+      paused = require("gemini-bridge.context.consent").is_paused(),
+      exclude = options.context.exclude,
+    },
     gate = require("gemini-bridge.turns.gate").get(),
-    hookScript = require("gemini-bridge.host.bundle").root .. "/extension/hooks/hook.sh",
-    connect = options.terminal.connect,
-    tellAgent = options.changes.tell_agent,
-    port = address.port,
-    tokens = address.tokens,
-    lastDiffId = require("gemini-bridge.review.requests").last_id(),
+    options = {
+      logLevel = options.log.level,
+      connect = options.terminal.connect,
+      tellAgent = options.changes.tell_agent,
+      tools = options.tools.offered or nil,
+      prompts = options.prompts,
+    },
+    clis = vim.tbl_map(for_host, require("gemini-bridge.config.clis").all()),
     server = {
       maxSessions = M.limits.clients,
       grace = M.limits.reconnect_ms,
       bodyLimit = M.limits.request_bytes,
     },
-    tools = {
-      offered = options.tools.offered or nil,
-      limits = {
-        items = M.limits.answer_items,
-        units = M.limits.answer_units,
-        timeout = M.limits.language_server_ms,
-      },
+    answers = {
+      items = M.limits.answer_items,
+      units = M.limits.answer_units,
+      timeout = M.limits.language_server_ms,
     },
-    prompts = options.prompts,
-    memory = memory.get(),
-    downtime = memory.downtime(),
     notes = require("gemini-bridge.notes.notes").load(),
-    decisions = vim.tbl_map(function(review)
-      return review.decision
-    end, require("gemini-bridge.review.records").decided()),
+    reviews = {
+      lastId = require("gemini-bridge.review.requests").last_id(),
+      decisions = vim.tbl_map(function(review)
+        return review.decision
+      end, require("gemini-bridge.review.records").decided()),
+    },
+    previous = require("gemini-bridge.bridge.memory").previous(),
   }
 end
 

@@ -157,7 +157,7 @@ local function on_end(ended, reason, start_problem)
   host = nil
   channel.set(nil)
   require("gemini-bridge.bridge.request").host_ended()
-  require("gemini-bridge.bridge.memory").host_ended()
+  require("gemini-bridge.bridge.memory").host_ended(ended.stopping)
   if ended.unwatch then
     ended.unwatch()
   end
@@ -229,6 +229,7 @@ function M.stop(keeps_reviews)
     return
   end
   host.stopping, host.keeps_reviews = true, keeps_reviews
+  require("gemini-bridge.bridge.memory").host_ended(true)
   status.set(vim.tbl_extend("force", status.get(), { state = "stopping" }))
   if not keeps_reviews then
     -- Saves the user's edits before the host ends the reviews of its CLIs.
