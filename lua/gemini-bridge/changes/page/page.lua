@@ -121,9 +121,9 @@ local function draw_soon()
 end
 
 --- Draws the page soon, once for several calls, if it shows a tab.
----@param tab? gemini_bridge.PageTab Default: any tab.
+---@param tab gemini_bridge.PageTab
 function M.refresh(tab)
-  if page and (not tab or page.tab == tab) then
+  if page and page.tab == tab then
     draw_soon()
   end
 end
@@ -148,7 +148,8 @@ local function reveal(shown, node)
   end
 end
 
---- Shows the text of an item at the right and moves the cursor to a hunk. A comparison continues with the new text.
+--- Shows the text of an item at the right and moves the cursor to a hunk. A comparison continues with the new
+--- text.
 ---@param shown gemini_bridge.Page
 ---@param node gemini_bridge.Node
 ---@param direction? 1|-1 Goes to the first hunk (1, the default) or to the last hunk (-1).
@@ -174,7 +175,7 @@ function M.show(shown, node, direction)
       layout.go_to_line(shown, hunk.first)
     end
     M.draw_bars(shown)
-    if is_compared then
+    if is_compared and hunk then
       earlier_text.toggle(shown, node.item)
     end
   end)
