@@ -91,6 +91,21 @@ t.test(
   },
 );
 
+t.test("fast keys decide one hunk after the other", async (t) => {
+  const page = await startPage(t, { files: { "a.txt": text, "b.txt": "b\n" }, args: ["b.txt"] });
+  const { nvim, agent, read } = page;
+  await agent.write("a.txt", changed);
+  await page.changed(1);
+  await nvim.input(":GeminiChanges<CR>");
+  await page.is(t, "page:2", "*a.txt:3");
+  await nvim.input("\\s\\x\\s");
+  await page.changed(0);
+  t.equal(read("a.txt"), changed.replace("more\n", ""));
+  await nvim.input("\\u\\u\\u");
+  await page.lists(t, "a.txt modified +2 -3 3");
+  await page.is(t, "page:2", "*a.txt:3");
+});
+
 t.test("the status line, status() and lualine show the number of undecided changes", async (t) => {
   const page = await startPage(t, {
     files: { "a.txt": text, "b.txt": "b\n" },

@@ -12,8 +12,6 @@ local M = {}
 local MAX_UNASKED_FILES = 10
 --- Time for the answer to a decision. Long, because the host may undo thousands of files.
 local TIMEOUT_MS = 10 * 60 * 1000
---- Time to wait for the answer to a decision on the page, so that the user's next key acts on the next hunk.
-local TYPING_MS = 200
 
 ---@class gemini_bridge.ChangeOptions
 ---@field path? string Chooses all changes of this file.
@@ -110,24 +108,36 @@ local function choose(opts)
   return chosen_hunks, "No unreviewed changes here: :GeminiChanges lists all changes."
 end
 
+--- Number of decisions that the host has not answered yet.
+local open = 0
+local waiting = {} ---@type fun()[]
+
 --- Sends the user's decision to the bridge, which tells the user the result in one message.
 ---@param name "changes_keep"|"changes_undo"|"changes_revert"|"history_undo"
 ---@param params table
----@param done? fun(result: any) Called with the answer of the host, if possible before the user's next key.
+---@param done? fun(result: any) Called with the answer of the host.
 function M.send(name, params, done)
-  local is_answered = false
+  open = open + 1
   request.send(name, params, function(result, problem)
-    is_answered = true
+    open = open - 1
     if problem then
       notify(problem:gsub("^%l", string.upper) .. ".", "warn")
     elseif done then
       done(result)
     end
+    while open == 0 and waiting[1] do
+      table.remove(waiting, 1)()
+    end
   end, TIMEOUT_MS)
-  if done then
-    vim.wait(TYPING_MS, function()
-      return is_answered
-    end, 1)
+end
+
+--- Calls a function when the host has answered all decisions: at once if possible.
+---@param act fun()
+function M.after_answers(act)
+  if open == 0 then
+    act()
+  else
+    waiting[#waiting + 1] = act
   end
 end
 

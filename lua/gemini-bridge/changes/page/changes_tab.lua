@@ -8,6 +8,7 @@ local file_view = require("gemini-bridge.changes.page.file_view")
 local files = require("gemini-bridge.changes.page.files")
 local focus = require("gemini-bridge.editor.focus_and_mode")
 local go_to = require("gemini-bridge.changes.page.go_to")
+local keep_and_undo = require("gemini-bridge.changes.keep_and_undo")
 local key_actions = require("gemini-bridge.editor.key_actions")
 local keys = require("gemini-bridge.changes.page.keys")
 local layout = require("gemini-bridge.changes.page.layout")
@@ -112,18 +113,34 @@ local function show_history()
   vim.cmd.GeminiHistory()
 end
 
+--- Returns an action that waits for the answers to earlier decisions, so that it acts on the next hunk even if the user
+--- types fast.
+---@param act fun(shown: gemini_bridge.Page, verb: gemini_bridge.Verb)
+---@return fun(shown: gemini_bridge.Page, verb: gemini_bridge.Verb)
+local function in_turn(act)
+  return function(shown, verb)
+    keep_and_undo.after_answers(function()
+      if page.get(TAB) == shown then
+        act(shown, verb)
+      end
+    end)
+  end
+end
+
 local KEEP_FILE, UNDO_FILE = "Keep the file, folder or turn", "Undo the file, folder or turn"
 
+local hunk, nodes = in_turn(decide.hunk), in_turn(decide.nodes)
+
 local keymap = keys.define(TAB, {
-  { "keep", decide.hunk, "Keep the hunk or the selected lines", with = "keep", tree = "s", visual = true },
-  { "undo", decide.hunk, "Undo the hunk or the selected lines", with = "undo", tree = "x", visual = true },
-  { "keep-file", decide.nodes, KEEP_FILE, with = "keep", key = "<LocalLeader>S", tree = "S", visual = true },
-  { "undo-file", decide.nodes, UNDO_FILE, with = "undo", key = "<LocalLeader>X", tree = "X", visual = true },
-  { "keep-turn", decide.turn, "Keep the turn", with = "keep", tree = "gs" },
-  { "undo-turn", decide.turn, "Undo the turn", with = "undo", tree = "gx" },
-  { "keep-all", decide.all, "Keep all changes", with = "keep", tree = "gS" },
-  { "undo-all", decide.all, "Undo all changes", with = "undo", tree = "gX" },
-  { "revert", decide.revert, "Revert the last keep or undo", tree = "u" },
+  { "keep", hunk, "Keep the hunk or the selected lines", with = "keep", tree = "s", visual = true },
+  { "undo", hunk, "Undo the hunk or the selected lines", with = "undo", tree = "x", visual = true },
+  { "keep-file", nodes, KEEP_FILE, with = "keep", key = "<LocalLeader>S", tree = "S", visual = true },
+  { "undo-file", nodes, UNDO_FILE, with = "undo", key = "<LocalLeader>X", tree = "X", visual = true },
+  { "keep-turn", in_turn(decide.turn), "Keep the turn", with = "keep", tree = "gs" },
+  { "undo-turn", in_turn(decide.turn), "Undo the turn", with = "undo", tree = "gx" },
+  { "keep-all", in_turn(decide.all), "Keep all changes", with = "keep", tree = "gS" },
+  { "undo-all", in_turn(decide.all), "Undo all changes", with = "undo", tree = "gX" },
+  { "revert", in_turn(decide.revert), "Revert the last keep or undo", tree = "u" },
   { "note", note, "Write a note on the line or the selected lines", key = "<LocalLeader>n", visual = true },
   { "send-notes", send_notes, "Send all notes to the CLI", tree = "gn" },
   { "history", show_history, "Show the history", tree = "gh" },
