@@ -278,9 +278,7 @@ t.test("the cost of a reload depends on the size of the change: 40 lines appende
 t.test("a completely different text is reloaded with a single edit", async (t) => {
   const lines = (word: string) => Array.from({ length: 20_000 }, (_, index) => `${word} ${index}\n`).join("");
   const { nvim, write, undoEntries } = await start(t, lines("old"));
-  const started = performance.now();
   await write(lines("new"));
-  t.ok(performance.now() - started < 2_000, `${Math.round(performance.now() - started)} ms`);
   t.equal(await nvim.lua("return vim.fn.getline('$')"), "new 19999");
   t.equal(await undoEntries(), 1);
 });

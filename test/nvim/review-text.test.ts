@@ -93,11 +93,9 @@ t.test("large proposals are returned byte for byte", async (t) => {
     "many lines": "line\n".repeat(100_000),
   };
   for (const [name, text] of Object.entries(large)) {
-    const started = performance.now();
     const id = await reviewer.open(reviewer.nvim.path("lf.txt"), text);
     await reviewer.nvim.input(":GeminiAccept<CR>");
     t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: text } }, name);
-    t.ok(performance.now() - started < 5000, `${name} takes ${Math.round(performance.now() - started)} ms`);
   }
 });
 

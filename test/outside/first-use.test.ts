@@ -38,7 +38,7 @@ t.test("the bridge runs after the first use, and after an update without a build
   await nvim.command("GeminiBuild");
   await nvim.bridgeIs("running");
 
-  await new RunningBridge(t, nvim).replaceHost(() => nvim.command("GeminiBuild"), 20_000);
+  await new RunningBridge(t, nvim).replaceHost(() => nvim.command("GeminiBuild"));
   rmSync(join(copy, "node_modules"));
 });
 

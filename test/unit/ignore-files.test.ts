@@ -124,16 +124,16 @@ t.test("slow ignore rules are stopped and exclude everything", async (t) => {
   const name = "a".repeat(250);
   writeFileSync(path("sub", name), "");
   writeFileSync(path("sub", ".geminiignore"), `${"*a".repeat(20)}b\n${"**/".repeat(20)}b\n`.repeat(900));
-  const before = Date.now();
+  const before = process.cpuUsage();
   const { verdicts } = await look();
-  t.ok(Date.now() - before < 10_000);
+  t.ok(process.cpuUsage(before).user < 10_000_000);
   t.equal(verdicts["top"], "shared");
   const reports: string[] = [];
   const files = createFiles({ report: ({ reason }) => reports.push(reason) });
-  const [start, cpu] = [performance.now(), process.cpuUsage()];
+  const cpu = process.cpuUsage();
   for (let round = 0; round < 100; round += 1) files.takeSnapshot([])(path("sub", name));
   const { user } = process.cpuUsage(cpu);
-  t.ok(user < 1_000_000, `a hundred looks took ${user} microseconds, ${performance.now() - start} ms`);
+  t.ok(user < 1_000_000, `a hundred looks took ${user} microseconds`);
 });
 
 t.test("too many ignore rules for a path exclude the path, and are reported once", async (t) => {
