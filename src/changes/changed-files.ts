@@ -1,74 +1,69 @@
-/**
- * Keeps the list of files that agents change. For each file: the record of changes, the agents that are editing the
- * file, and the changes that Neovim shows.
- */
-import { isDeepStrictEqual } from "node:util";
-import type { ShownChange } from "../contract/changes.ts";
+/** Keeps one record for each file that agents change, and reports each update of a record to the listeners. */
 import type { Author, Turn } from "../contract/turns.ts";
-import type { Bridge } from "../neovim/bridge.ts";
 import { type FileState, unknown } from "../system/file-state.ts";
-import { createFileWatch } from "../system/file-watch.ts";
-import { beginChange, type FileChange, isChanged, shown } from "./file-change.ts";
+import type { EditsInProgress } from "./edits-in-progress.ts";
+import { beginChange, type FileChange, follow, isChanged } from "./file-change.ts";
 import type { StoredChanges } from "./stored-changes.ts";
 
 /** Maximum total length of all texts (characters). Beyond this limit, the texts of further files are not kept. */
 const MAX_TEXT_LENGTH = 64 * 1024 * 1024;
 const FULL = "too many other changes are unreviewed; after you keep some, later changes can be undone";
 
-/** Reason for an update: an agent has written the file in this turn, or the user has kept or undone hunks (`decision`). */
+/** Reason for an update. */
 interface Cause {
-  readonly turn?: Turn;
+  /** Set if an agent has written the file: the turn, and the records before and after the write. */
+  readonly wrote?:
+    | { readonly turn: Turn; readonly before: FileChange; readonly after: FileChange }
+    | undefined;
+  /** Set if the user has kept or undone hunks. */
   readonly decision?: "kept" | "undone";
 }
 
+/** An update of a record. */
+export interface Update extends Cause {
+  readonly path: string;
+  /** The changed file; undefined if no change is left. */
+  readonly change: FileChange | undefined;
+  /** Whether the file on disk has changed. */
+  readonly isWritten: boolean;
+}
+
 export interface ChangedFiles {
+  /** Adds a listener that is called after each update. */
+  on(listener: (update: Update) => void): void;
   get(path: string): FileChange | undefined;
   /** Returns the changed files, in the order of their first change. */
   all(): FileChange[];
   /** Returns the changed files, and the files that an agent may be about to change. */
   known(): FileChange[];
-  /** Stores the new change record of a file, and shows the changes in Neovim. */
+  /** Sets the record of a file. */
   set(change: FileChange, cause?: Cause): void;
-  /** Must be called when an agent has begun or ended an edit of the file. */
-  tidy(path: string): void;
-  /** Tells Neovim whether to report each file that the user writes. Must be called when a turn starts or ends. */
-  followUser(): void;
   /**
-   * Creates the change record of a file, but does not store the record. @param found state of the file before the
-   * agent's edit
+   * Updates a record from the state on disk. What a CLI has written for itself is no change.
+   * @param turn turn that has written the file; undefined for the user
    */
+  follow(before: FileChange, now: FileState, turn?: Turn): void;
+  /** Forgets a file without changes. Must be called when an agent has begun or ended an edit of the file. */
+  tidy(path: string): void;
+  /** Creates the record of a file, but does not set it. @param found state of the file before the agent's edit */
   begin(path: string, found: FileState, author: Author): FileChange;
-  /** Restores stored change records, for example after a restart of the host process. */
+  /** Adds stored records, for example after a restart of the host process. */
   restore(changes: readonly FileChange[]): void;
-  /** Stops watching the disk. Idempotent. */
-  close(): void;
 }
 
 interface ChangedFilesOptions {
-  bridge: Bridge;
   stored: StoredChanges;
-  /** Called with files that may have changed on disk. */
-  look: (paths: ReadonlySet<string>) => void;
-  agentWrote(path: string, turn: Turn): void;
-  isBeingEdited(path: string): boolean;
-  /** Returns whether any agent is in a turn. */
-  areAgentsAtWork(): boolean;
+  edits: Pick<EditsInProgress, "agentAt">;
+  /** Returns whether a CLI has written this file for itself, outside the user's project. */
+  isOwnFile(cli: string, path: string): boolean;
 }
 
-export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
-  const { bridge, stored } = options;
+export function createChangedFiles({ stored, edits, isOwnFile }: ChangedFilesOptions): ChangedFiles {
   const files = new Map<string, FileChange>();
+  const listeners: ((update: Update) => void)[] = [];
   /** Total length of the texts of each file (characters). */
   const sizes = new Map<string, number>();
   let total = 0;
-  /** For each path: the change that Neovim currently shows. */
-  const told = new Map<string, ShownChange>();
-  const watch = createFileWatch(options.look);
-  /**
-   * True if Neovim reports the files that the user writes. Undefined until the host has set this: after a restart of
-   * the host process, Neovim may still have the earlier setting.
-   */
-  let following: boolean | undefined;
 
   function count(path: string, size: number): void {
     total += size - (sizes.get(path) ?? 0);
@@ -81,64 +76,40 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
     count(change.path, sizeOf(change));
   }
 
-  /**
-   * Forgets a file without changes, unless an agent is editing the file. Stops watching a forgotten file, and watches
-   * any other file. Tells Neovim whether to report the user's writes.
-   */
-  function tidy(path: string): void {
+  /** Forgets a file without changes, unless an agent is editing the file. Then reports an update. */
+  function updated(path: string, isWritten: boolean, cause: Cause = {}): void {
     const change = files.get(path);
-    if (change && !isChanged(change) && !options.isBeingEdited(path)) {
+    const isLeft = change && isChanged(change);
+    if (change && !isLeft && !edits.agentAt(path)) {
       files.delete(path);
       count(path, 0);
       stored.forget(path);
     }
-    if (files.has(path)) watch.add(path);
-    else watch.remove(path);
-    followUser();
+    const update = { ...cause, path, change: isLeft ? change : undefined, isWritten };
+    for (const listener of listeners) listener(update);
   }
 
-  function followUser(): void {
-    const active = options.areAgentsAtWork() || files.size > 0;
-    if (following === active) return;
-    following = active;
-    bridge.tell("changes_follow", { active });
-  }
-
-  /** @param written whether the file on disk has changed */
-  function show(path: string, written: boolean, { turn, decision }: Cause = {}): void {
-    const change = files.get(path);
-    const now = change && isChanged(change) ? shown(change) : undefined;
-    if (isDeepStrictEqual(now, told.get(path))) {
-      if (written) bridge.tell("file_changed", { path });
-      return;
-    }
-    if (now) told.set(path, now);
-    else told.delete(path);
-    bridge.tell("change_show", {
-      path,
-      change: now,
-      written,
-      edited: turn !== undefined && now !== undefined,
-      decision: now ? undefined : decision,
-    });
+  function set(change: FileChange, cause: Cause = {}): void {
+    const before = files.get(change.path);
+    if (before === change) return;
+    put(change);
+    stored.save(change);
+    const isWritten = cause.wrote !== undefined || (before && before.version !== change.version);
+    updated(change.path, isWritten ?? false, cause);
   }
 
   return {
+    on: (listener) => void listeners.push(listener),
     get: (path) => files.get(path),
     all: () => [...files.values()].filter(isChanged),
     known: () => [...files.values()],
-    set(change, cause = {}) {
-      const before = files.get(change.path);
-      if (before === change) return;
-      if (cause.turn) options.agentWrote(change.path, cause.turn);
-      put(change);
-      stored.save(change);
-      tidy(change.path);
-      const isWritten = cause.turn !== undefined || (before && before.version !== change.version);
-      show(change.path, isWritten ?? false, cause);
+    set,
+    follow(before, now, turn) {
+      if (now.version === before.version || (turn && isOwnFile(turn.cli, before.path))) return;
+      const after = follow(before, now, turn);
+      set(after, { wrote: turn && { turn, before, after } });
     },
-    tidy,
-    followUser,
+    tidy: (path) => updated(path, false),
     begin(path, found, author) {
       const fits = found.kind !== "known" || total + found.text.length <= MAX_TEXT_LENGTH;
       return beginChange(path, fits ? found : { ...unknown(FULL), version: found.version }, author);
@@ -146,12 +117,9 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
     restore(changes) {
       for (const change of changes) {
         put(change);
-        tidy(change.path);
-        show(change.path, false);
+        updated(change.path, false);
       }
-      followUser();
     },
-    close: watch.close,
   };
 }
 

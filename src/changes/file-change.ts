@@ -7,6 +7,7 @@ import type { ShownChange } from "../contract/changes.ts";
 import type { Author } from "../contract/turns.ts";
 import { type FileState, HIDDEN, type Metadata } from "../system/file-state.ts";
 import { withoutRename } from "../system/file-version.ts";
+import { splitLines } from "./difference/compare-lines.ts";
 import {
   before as earlierLines,
   editedByAgent,
@@ -18,8 +19,7 @@ import {
   type TrackedText,
   trackText,
   undo,
-} from "./edits-to-hunks.ts";
-import { splitLines } from "./line-diff.ts";
+} from "./difference/edits-to-hunks.ts";
 
 /** A file on disk whose text is unknown. */
 interface Opaque {
@@ -158,8 +158,8 @@ function linesOf(found: FileState): string[] {
   return splitLines(found.kind === "known" ? found.text : "");
 }
 
-export function authorOf({ cli, turn, prompt }: Author): Author {
-  return { cli, turn, prompt };
+export function authorOf({ cli, turn, prompt, session }: Author): Author {
+  return { cli, turn, prompt, session };
 }
 
 export function isChanged({ before, exists, text, opaque, touched }: FileChange): boolean {
@@ -258,6 +258,7 @@ export function shown(change: FileChange): ShownChange {
   const { path, before, exists, text, opaque, decided } = change;
   const isAdded = before === "absent" && exists && reference(text).length === 0;
   const hunks = opaque ? [] : text.hunks;
+  const { cli, turn, prompt } = newestAuthor(change);
   let growth = 0;
   return {
     path,
@@ -273,7 +274,9 @@ export function shown(change: FileChange): ShownChange {
       return { id, line: first(line, count), count, old: first(old, removed), removed, conflict, turn };
     }),
     decided,
-    ...newestAuthor(change),
+    cli,
+    turn,
+    prompt,
     fixed: obstacle(change),
     together: change.together,
   };

@@ -6,10 +6,12 @@ import type { Bridge, Handlers } from "../neovim/bridge.ts";
 import { ABSENT, type FileState, readState, realPath } from "../system/file-state.ts";
 import { isBelow } from "../system/path-relations.ts";
 import type { UserFiles } from "../system/user-files.ts";
+import type { ShellCommands } from "./commands/shell-commands.ts";
+import { bufferLines } from "./difference/compare-lines.ts";
 import { authorOf, beginChange, follow, isChanged, obstacle, textOf, undone } from "./file-change.ts";
+import type { DiskFollower } from "./follow-disk.ts";
 import type { Entry, History, KnownEntry } from "./history.ts";
-import { tellResult } from "./keep-and-undo.ts";
-import { bufferLines } from "./line-diff.ts";
+import { tellResult, tryEach } from "./tell-result.ts";
 
 type HistoryHandlers = Pick<Handlers, "history" | "history_texts" | "history_undo">;
 
@@ -21,13 +23,8 @@ interface HistoryRequestsOptions {
   /** Runs functions one after the other. @returns the result of the function. @throws its error */
   inOrder<T>(run: () => T | Promise<T>): Promise<T>;
   userFiles: UserFiles;
-  /**
-   * Updates the change record of a file from the disk, so that the undo does not hide a write that was not reported yet.
-   * @throws {Refusal} while an agent is editing the file
-   */
-  prepare(path: string): Promise<void>;
-  /** Called when an undo has written a file. */
-  restored(path: string, now: FileState): Promise<void>;
+  disk: Pick<DiskFollower, "prepare" | "wroteHere">;
+  commands: Pick<ShellCommands, "runner" | "noticed">;
 }
 
 export function answerHistoryRequests({
@@ -35,8 +32,8 @@ export function answerHistoryRequests({
   history,
   inOrder,
   userFiles,
-  prepare,
-  restored,
+  disk,
+  commands,
 }: HistoryRequestsOptions): HistoryHandlers {
   return {
     history: ({ directories }) =>
@@ -57,18 +54,13 @@ export function answerHistoryRequests({
         const undoneEntries: Entry[] = [];
         const problems: string[] = [];
         // The ids have the order of the list: newest first.
-        for (const id of ids) {
-          try {
-            const entry = entries.get(id);
-            if (!entry) throw new Refusal(UNKNOWN);
-            const left = await undoEntry(entry);
-            if (left === undefined) undoneEntries.push(entry);
-            else problems.push(left);
-          } catch (error) {
-            if (!(error instanceof Refusal)) throw error;
-            problems.push(error.message);
-          }
-        }
+        await tryEach(ids, problems, async (id) => {
+          const entry = entries.get(id);
+          if (!entry) throw new Refusal(UNKNOWN);
+          const left = await undoEntry(entry);
+          if (left === undefined) undoneEntries.push(entry);
+          else problems.push(left);
+        });
         tellResult(bridge, summaryOf(undoneEntries), problems);
         return undoneEntries.map(({ id }) => id);
       }),
@@ -82,8 +74,10 @@ export function answerHistoryRequests({
   async function undoEntry(entry: KnownEntry): Promise<string | undefined> {
     const { path, texts } = entry;
     const author = authorOf(entry);
-    await prepare(path);
+    // Compares the file with the disk first, so that the undo does not hide a write that was not reported yet.
+    await disk.prepare(path);
     const found = await readState(path);
+    if (commands.runner) commands.noticed(path, { from: found, isUser: true });
     // Treats all later changes of the file as changes by the user, even if an agent made them.
     const begun = beginChange(path, fileOf(texts.before), author);
     const change = follow(follow(begun, fileOf(texts.after), author), found);
@@ -96,7 +90,9 @@ export function answerHistoryRequests({
       throw new Refusal(`${path} was not changed, because the lines of this change were edited later`);
     const metadata = found.kind === "absent" ? entry.metadata : undefined;
     const wanted = { text: textOf(next), metadata, mayBeReadOnly: true };
-    await restored(path, await userFiles.replace(path, found, wanted));
+    const now = await userFiles.replace(path, found, wanted);
+    bridge.tell("file_changed", { path });
+    disk.wroteHere(path, now);
     const isPartial = next.text.hunks.length > 0;
     return isPartial ? `${path} keeps some lines of this change, because they were edited later` : undefined;
   }

@@ -6,8 +6,8 @@ import * as z from "zod";
 import { attempt } from "../base/attempt.ts";
 import type { Store } from "../store/store.ts";
 import { HIDDEN } from "../system/file-state.ts";
+import { splitLines } from "./difference/compare-lines.ts";
 import { type FileChange, isChanged } from "./file-change.ts";
-import { splitLines } from "./line-diff.ts";
 
 /** Maximum age of a stored change. */
 const MAX_AGE_MS = 7 * 24 * 60 * 60 * 1_000;
@@ -26,7 +26,7 @@ export interface StoredChanges {
 /** Schema of the mode and owner of a file. */
 export const StoredMetadata = z.object({ mode: z.number(), uid: z.number(), gid: z.number() });
 
-const author = { cli: z.string(), turn: z.number(), prompt: z.string() };
+const author = { cli: z.string(), turn: z.number(), prompt: z.string(), session: z.string().optional() };
 
 /** A change record without its texts. */
 const Outline = z.object({

@@ -1,18 +1,15 @@
 /** Tells the user how many changes a turn has made, and why changes may be missing. */
+import type { ShownChange } from "../contract/changes.ts";
 import type { Turn } from "../contract/turns.ts";
 import type { Bridge } from "../neovim/bridge.ts";
-import type { ChangedFiles } from "./changed-files.ts";
-import { isChanged, shown } from "./file-change.ts";
 
-/** Maximum number of turns whose changes are collected. The oldest are forgotten first. */
+/** Maximum number of turns whose gaps are collected. The oldest are forgotten first. */
 const MAX_TURNS = 64;
 
 export interface TurnReport {
-  /** Records that the agent has changed a file. */
-  changed(turn: Turn, path: string): void;
   /** Records why changes of the turn may be missing, such as "Git did not answer after a command". */
   missed(turn: Turn, gap: string): void;
-  /** Reports the changes of a turn that has ended. */
+  /** Reports the undecided changes of a turn that has ended. */
   ended(turn: Turn): void;
 }
 
@@ -20,34 +17,26 @@ export interface TurnReportOptions {
   bridge: Pick<Bridge, "tell">;
   /** Name of the terminal in which an agent runs, if known. */
   terminalOf(turn: Turn): string | undefined;
-  files: Pick<ChangedFiles, "get">;
+  /** Returns all undecided changes. */
+  shown(): readonly ShownChange[];
 }
 
-export function createTurnReport({ bridge, terminalOf, files }: TurnReportOptions): TurnReport {
-  /** Changed files and gaps of each turn, by the start of the turn. */
-  const turns = new Map<number, { paths: Set<string>; gaps: Set<string> }>();
-
-  function factsOf({ turn }: Turn) {
-    const facts = turns.get(turn) ?? { paths: new Set(), gaps: new Set() };
-    turns.set(turn, facts);
-    const [oldest] = turns.keys();
-    if (oldest !== undefined && turns.size > MAX_TURNS) turns.delete(oldest);
-    return facts;
-  }
+export function createTurnReport({ bridge, terminalOf, shown }: TurnReportOptions): TurnReport {
+  /** Gaps of each turn, by the start of the turn. */
+  const turns = new Map<number, Set<string>>();
 
   return {
-    changed: (turn, path) => void factsOf(turn).paths.add(path),
-    missed: (turn, gap) => void factsOf(turn).gaps.add(gap),
+    missed({ turn }, gap) {
+      turns.set(turn, (turns.get(turn) ?? new Set()).add(gap));
+      const [oldest] = turns.keys();
+      if (oldest !== undefined && turns.size > MAX_TURNS) turns.delete(oldest);
+    },
     ended(turn) {
       const { cli } = turn;
-      const { paths, gaps } = factsOf(turn);
+      const gaps = turns.get(turn.turn) ?? new Set();
       turns.delete(turn.turn);
       const isOwn = (one: { turn: number }) => one.turn === turn.turn;
-      const changes = [...paths].flatMap((path) => {
-        const change = files.get(path);
-        const now = change && isChanged(change) ? shown(change) : undefined;
-        return now && [now, ...now.hunks].some(isOwn) ? [now] : [];
-      });
+      const changes = shown().filter((change) => [change, ...change.hunks].some(isOwn));
       if (changes.length + gaps.size === 0) return;
       // A file may also contain undecided hunks of earlier turns.
       const hunks = changes.flatMap((change) => change.hunks.filter(isOwn));

@@ -1,8 +1,7 @@
 /** Collects notes about changes that the user has undone. An agent gets these notes with its next prompt. */
 import { relative } from "node:path";
 import type { Agent } from "../contract/hooks.ts";
-import type { Turn } from "../contract/turns.ts";
-import type { Hunk } from "./edits-to-hunks.ts";
+import type { Hunk } from "./difference/edits-to-hunks.ts";
 import { type FileChange, newestAuthor } from "./file-change.ts";
 
 /**
@@ -11,16 +10,11 @@ import { type FileChange, newestAuthor } from "./file-change.ts";
 const MAX_AGENTS = 16;
 const MAX_FILES = 1_000;
 
-/** Maximum number of turns whose session is remembered. */
-const MAX_TURNS = 1_000;
-
 /** Limits for a note: number of file names, and length of each name (UTF-16 units). */
 const MAX_NAMES = 10;
 const MAX_NAME_LENGTH = 200;
 
 export interface UndoNotes {
-  /** Must be called at the start of each turn. */
-  started(turn: Turn): void;
   /** Records that the user has undone these hunks. An empty list stands for the whole file. */
   undid(change: FileChange, hunks: readonly Hunk[]): void;
   /** Removes the notes about a file after the user has reverted a decision on the file. */
@@ -31,8 +25,6 @@ export interface UndoNotes {
 
 /** @param isShared returns whether agents may know the name of a file */
 export function createUndoNotes(isShared: (path: string) => boolean): UndoNotes {
-  /** Session of each turn, by the start of the turn (Unix milliseconds). */
-  const sessions = new Map<number, string>();
   /** Number of undone hunks, by agent and path. */
   const notes = new Map<string, Map<string, number>>();
 
@@ -46,19 +38,12 @@ export function createUndoNotes(isShared: (path: string) => boolean): UndoNotes 
   }
 
   return {
-    started({ turn, session }) {
-      sessions.set(turn, session);
-      const [oldest] = sessions.keys();
-      if (oldest !== undefined && sessions.size > MAX_TURNS) sessions.delete(oldest);
-    },
     undid(change, hunks) {
       const newest = newestAuthor(change);
       const turns = hunks.length > 0 ? hunks.map(({ turn }) => turn) : [newest.turn];
       for (const turn of new Set(turns)) {
-        const { cli } = [...change.earlier, change].find((author) => author.turn === turn) ?? newest;
-        const session = sessions.get(turn);
-        // The session of a turn from before a restart may be unknown. The next agent of the same CLI then gets the
-        // note.
+        const { cli, session } = [...change.earlier, change].find((author) => author.turn === turn) ?? newest;
+        // Without a session, the next agent of the same CLI gets the note.
         const key = session === undefined ? keyOfCli(cli) : keyOfSession(session);
         add(key, change.path, hunks.filter((hunk) => hunk.turn === turn).length);
       }

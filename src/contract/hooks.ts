@@ -2,8 +2,7 @@
  * CONTRACT 3: converts the hook input of all CLIs to common events.
  *
  * The input is that of Gemini CLI 0.61.0 (its docs, hooks/reference.md), Qwen Code 0.24.4 (its docs, features/hooks.md)
- * and Claude Code 2.1.330. Only the needed fields are parsed. The host reads the bytes of files from the disk. It uses
- * the texts in hooks only if it has not read the file in time.
+ * and Claude Code 2.1.330. Only the needed fields are parsed. The host reads the bytes of files from the disk.
  */
 import { resolve } from "node:path";
 import * as z from "zod";
@@ -27,16 +26,6 @@ export type Tool =
   | { kind: "shell"; name: string; command: string }
   | { kind: "other"; name: string };
 
-/**
- * The texts of a file before and after an edit, as the CLI reports them: without byte order mark, and possibly with
- * other line endings.
- */
-export interface EditTexts {
-  /** The text before the edit; null for a missing file. */
-  before: string | null;
-  after: string;
-}
-
 /** The part of an event that depends on the kind of the event. */
 type EventDetails =
   /**
@@ -58,7 +47,7 @@ type EventDetails =
    * tool.
    */
   | { kind: "tool_starting"; tool: Tool; canAsk: boolean }
-  | { kind: "tool_ended"; tool: Tool; failed: boolean; texts?: EditTexts | undefined }
+  | { kind: "tool_ended"; tool: Tool; failed: boolean }
   /** The CLI asks the user in its terminal. No hook reports the answer. */
   | { kind: "permission_asked"; tool: Tool }
   /** The CLI has started, or starts another chat. */
@@ -137,9 +126,6 @@ const Outcome = { ...Use, tool_response: z.unknown().optional() };
 const Edited = z.object({
   returnDisplay: z.object({
     filePath: z.string().startsWith("/").max(MAX_PATH_LENGTH),
-    originalContent: z.string().nullish().catch(undefined),
-    newContent: Text,
-    isNewFile: z.boolean().optional().catch(undefined),
   }),
 });
 const Failed = z.object({ error: z.unknown().refine((error) => error != null) });
@@ -247,17 +233,7 @@ function noticeOf(hook: Extract<HookInput, { hook_event_name: "Notification" }>)
 
 function endOf(hook: ToolUse & { tool_response?: unknown }, failed: boolean): EventDetails {
   const shown = Edited.safeParse(hook.tool_response).data?.returnDisplay;
-  const tool = toolOf(hook, shown?.filePath);
-  return { kind: "tool_ended", tool, failed, texts: shown && textsOf(shown) };
-}
-
-function textsOf({
-  originalContent,
-  newContent,
-  isNewFile,
-}: z.infer<typeof Edited>["returnDisplay"]): EditTexts | undefined {
-  const before = isNewFile ? null : originalContent;
-  return before === undefined || newContent === undefined ? undefined : { before, after: newContent };
+  return { kind: "tool_ended", tool: toolOf(hook, shown?.filePath), failed };
 }
 
 type ToolUse = Extract<HookInput, { tool_name: string }>;

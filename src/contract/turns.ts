@@ -1,5 +1,5 @@
 /** Describes the turns of agents: what `turns` reports to other features. */
-import type { Agent, Begun, EditTexts, Tool } from "./hooks.ts";
+import type { Agent, Begun, Tool } from "./hooks.ts";
 
 /** Author of changes: name of the CLI's profile, start of the turn (Unix milliseconds), and prompt. */
 export interface Author {
@@ -8,10 +8,12 @@ export interface Author {
   readonly turn: number;
   /** The prompt as one short line; empty if unknown. */
   readonly prompt: string;
+  /** Session id of the CLI itself. Unknown for authors of an earlier version. */
+  readonly session?: string | undefined;
 }
 
 /** A turn of an agent. It begins with a prompt of the user. */
-export interface Turn extends Agent, Author {
+export interface Turn extends Agent, Omit<Author, "session"> {
   /** False if this host has not heard the prompt, for example because it was restarted during the turn. */
   readonly isSeen: boolean;
 }
@@ -23,7 +25,7 @@ export type TurnStep = { readonly turn: Turn } & (
   | { kind: "prompted"; earlier: Turn }
   /** A tool may run as soon as the listeners are ready. */
   | { kind: "tool_starting"; tool: Tool; begun: Begun }
-  | { kind: "tool_ended"; tool: Tool; failed: boolean; texts?: EditTexts | undefined }
+  | { kind: "tool_ended"; tool: Tool; failed: boolean }
   /** The agent waits for the user, who must answer a question of the CLI or decide on a review. */
   | { kind: "waiting"; tool: Tool }
   /** The user has allowed the agent to continue. */

@@ -67,8 +67,7 @@ export function createHooksRoute({ listeners, asks, tells, gateOf, log }: HooksR
   const recent = new Set<string>();
 
   function isNew(event: AgentEvent): boolean {
-    const text = JSON.stringify({ ...event, texts: undefined });
-    const key = createHash("sha256").update(text).digest("base64");
+    const key = createHash("sha256").update(JSON.stringify(event)).digest("base64");
     if (recent.has(key)) return false;
     const [oldest] = recent;
     if (oldest !== undefined && recent.size >= MAX_RECENT) recent.delete(oldest);

@@ -266,8 +266,8 @@ export function createTurns({ heard, remember, isConnected, search }: TurnsOptio
           if (!session.turn) join(session);
           // A cancelled tool may end after its turn.
           settle(session, session.questions.answered);
-          const { tool, failed, texts } = event;
-          return tell({ kind: event.kind, turn: turnOf(session), tool, failed, texts });
+          const { tool, failed } = event;
+          return tell({ kind: event.kind, turn: turnOf(session), tool, failed });
         }
         case "turn_ended":
           if (!isKnown) join(session); // this host has not heard the start of the turn

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
+import { splitLines } from "../../src/changes/difference/compare-lines.ts";
 import {
   editedByUser,
   editedByAgent as editedInTurn,
@@ -8,8 +9,7 @@ import {
   type TrackedText,
   trackText,
   undo,
-} from "../../src/changes/edits-to-hunks.ts";
-import { splitLines } from "../../src/changes/line-diff.ts";
+} from "../../src/changes/difference/edits-to-hunks.ts";
 import { fuzz } from "../support/fuzz.ts";
 
 const all = (text: TrackedText) => new Set(text.hunks.map(({ id }) => id));

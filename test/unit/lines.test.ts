@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
-import { diffLines, splitLines } from "../../src/changes/line-diff.ts";
+import { diffLines, splitLines } from "../../src/changes/difference/compare-lines.ts";
 import { fuzz } from "../support/fuzz.ts";
 
 function apply(before: readonly string[], after: readonly string[]): string[] {

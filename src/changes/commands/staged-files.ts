@@ -9,7 +9,6 @@ import { readState, versionAt } from "../../system/file-state.ts";
 import { nameIn } from "../../system/path-relations.ts";
 import type { ChangedFiles } from "../changed-files.ts";
 import { type FileChange, fileStateOf, kept } from "../file-change.ts";
-import type { History } from "../history.ts";
 import { findRoot, isWorkTree } from "./find-root.ts";
 import { objectName } from "./git-objects.ts";
 import { splitParts, streamGit } from "./run-git.ts";
@@ -39,14 +38,13 @@ interface StagedFiles {
 
 interface StagedFilesOptions {
   files: ChangedFiles;
-  history: Pick<History, "kept">;
   /** Runs functions one after the other. */
   enqueue(run: () => Promise<void>): Promise<void>;
   areCommandsRunning(): boolean;
 }
 
 export function createStagedFiles(options: StagedFilesOptions): StagedFiles {
-  const { files, history, enqueue, areCommandsRunning } = options;
+  const { files, enqueue, areCommandsRunning } = options;
   /** Files whose object names in the index are not recorded yet. */
   const due = new Set<string>();
   /** Version of each index when it was compared last. */
@@ -87,7 +85,6 @@ export function createStagedFiles(options: StagedFilesOptions): StagedFiles {
       for (const change of recorded) {
         const now = objects.get(change.path);
         if (now === undefined || now === change.staged || !(await isCurrent(change, now))) continue;
-        history.kept(change.path);
         files.set(kept(change), { decision: "kept" });
       }
     },

@@ -3,7 +3,7 @@
  * lines belong to the user: edits outside hunks become part of the reference text, and are neither marked nor undone.
  * All operations return a new text, and leave their arguments unchanged.
  */
-import { diffLines, type Edit } from "./line-diff.ts";
+import { diffLines, type Edit } from "./compare-lines.ts";
 
 /** A change by agents: `count` lines, starting at `line` (0-based), have replaced the `old` lines. */
 export interface Hunk {
@@ -226,9 +226,8 @@ interface Group {
 function grouped(edits: readonly Edit[], hunks: readonly Hunk[], meet: typeof touches): Group[] {
   const groups: Group[] = [];
   let [e, h] = [0, 0];
-  for (;;) {
+  while (e < edits.length || h < hunks.length) {
     const [edit, hunk] = [edits[e], hunks[h]];
-    if (!edit && !hunk) return groups;
     const group = groups.at(-1);
     const [lastEdit, lastHunk] = [group?.edits.at(-1), group?.hunks.at(-1)];
     if (group && edit && lastHunk && meet(edit, lastHunk)) {
@@ -245,6 +244,7 @@ function grouped(edits: readonly Edit[], hunks: readonly Hunk[], meet: typeof to
       h += 1;
     }
   }
+  return groups;
 }
 
 /** Returns whether an edit comes before a hunk. At the same line, only an insertion comes before the hunk. */
