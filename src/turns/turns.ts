@@ -351,11 +351,10 @@ function keyOf({ cli, session }: Agent): string {
 
 /**
  * Removes the process id if the process is not visible here, because the agent runs on another machine or in a container.
- * A local process may have the same id by chance.
+ * A local process may have the same id by chance. Also removes everything that only a turn has, such as the prompt.
  */
-function withVisibleProcess(agent: Agent): Agent {
-  const { pid } = agent;
-  return pid === undefined || isOwnAndAlive(pid) ? agent : { ...agent, pid: undefined };
+function withVisibleProcess({ cli, session, cwd, pid }: Agent): Agent {
+  return { cli, session, cwd, pid: pid === undefined || isOwnAndAlive(pid) ? pid : undefined };
 }
 
 /** Returns a prompt as one printable line. Some functions of Neovim fail for a NUL character. */

@@ -210,6 +210,22 @@ t.test("turns of different agents are separate, and old agents are dropped", asy
   turns.close();
 });
 
+t.test("agents are remembered without their turns", async (t) => {
+  let remembered: readonly Agent[] = [];
+  const remember = (agents: readonly Agent[]) => {
+    remembered = agents;
+  };
+  const turns = createTurns({ heard: [], remember, isConnected: () => true, search: async () => "" });
+  for (const kind of ["turn_started", "turn_ended"] as const) void turns.handle(event(kind));
+  await turns.findClient({ ...ONE, prompt: "go", turn: 1 } as Agent); // as listeners do with a turn
+  void turns.handle(event("turn_started", agent("2")));
+  t.strictSame(
+    remembered,
+    [ONE, agent("2")].map((one) => ({ ...one, pid: undefined })),
+  );
+  turns.close();
+});
+
 t.test("a tool that ends after its turn still belongs to this turn", async (t) => {
   const turns = newTurns();
   const steps: TurnStep[] = [];
