@@ -194,18 +194,6 @@ t.test("earlier edits can be undone although no hook reports the end of a reject
   t.equal(readFileSync(nvim.path("a.txt"), "utf8"), "a\n");
 });
 
-t.test("an edit of a CLI whose process is not visible ends with the session of the CLI", async (t) => {
-  const { bridge, nvim } = await start(t, "", FORGETS_FAST);
-  const client = await bridge.client();
-  await hook(bridge, "BeforeTool", WRITE, 2 ** 22 + 1);
-  writeFileSync(nvim.path("a.txt"), "b\n");
-  await client.close();
-  await nvim.waitFor("#require('gemini-bridge').changes() == 1", "the change");
-  await nvim.command("GeminiUndo! all");
-  await nvim.waitFor("#require('gemini-bridge').changes() == 0", "the undo");
-  t.equal(readFileSync(nvim.path("a.txt"), "utf8"), "a\n");
-});
-
 t.test(":GeminiGate decides whether a CLI asks before an edit", async (t) => {
   const mine = "{ like = 'gemini', directory = '~/.mine', env = 'MINE_' }";
   const { bridge, nvim } = await start(t, `gate = { mine = true }, clis = { mine = ${mine} }`);

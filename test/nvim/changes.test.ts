@@ -1,10 +1,11 @@
 /** Tests unreviewed changes as the user sees them. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import t, { type Test } from "tap";
-import { startPage } from "../support/page.ts";
+import { sharePage, startPage } from "../support/page.ts";
 import { shareNvim } from "../support/reset.ts";
 
 shareNvim(t);
+const open = sharePage(t);
 
 /** Lua that returns the number of autocommands that watch writes, and the loaded modules of the page. */
 const WATCHED = `local ok, found = pcall(vim.api.nvim_get_autocmds, { group = 'gemini-bridge.changes' })
@@ -141,7 +142,7 @@ t.test(
 t.test(
   "a deleted file opens from the list of changes with its old text, and can be restored there",
   async (t) => {
-    const { nvim, agent, read, lines, changes, changed } = await startPage(t, {
+    const { nvim, agent, read, lines, changes, changed } = await open(t, {
       files: { "src/gone.txt": "caf\u00e9\nold\n", "a.txt": "1\n", "kept.txt": "x\n" },
       args: ["a.txt"],
     });
@@ -191,7 +192,7 @@ t.test(
 );
 
 t.test("two deleted files whose relative paths are equal have their own buffers", async (t) => {
-  const page = await startPage(t, { files: { "d/a.txt": "d\n", "e/a.txt": "e\n" } });
+  const page = await open(t, { files: { "d/a.txt": "d\n", "e/a.txt": "e\n" } });
   const { nvim, agent } = page;
   for (const [name, count] of [
     ["d", 1],
@@ -241,7 +242,7 @@ t.test("undoing several files reports the result in one message", async (t) => {
 t.test(
   "undo never affects text of the user: unsaved, saved after the change, or accepted in a review",
   async (t) => {
-    const { bridge, nvim, agent, read, lines, changes, signs } = await startPage(t, {
+    const { bridge, nvim, agent, read, lines, changes, signs } = await open(t, {
       files: { "a.txt": "1\n2\n3\n4\n", "b.txt": "1\n" },
       args: ["a.txt"],
     });
@@ -285,7 +286,7 @@ t.test(
 t.test(
   "files that the user writes during a command are not attributed to the agent, whatever their names",
   async (t) => {
-    const { nvim, agent, read, changes, changed } = await startPage(t, {
+    const { nvim, agent, read, changes, changed } = await open(t, {
       files: { "a.txt": "1\n2\n" },
       args: ["a.txt"],
     });
@@ -313,7 +314,7 @@ t.test(
 
 for (const reads of ["checktime", "edit"])
   t.test(`a user's write does not hide that a running command has changed the file: :${reads}`, async (t) => {
-    const { nvim, agent, read, changes, changed } = await startPage(t, {
+    const { nvim, agent, read, changes, changed } = await open(t, {
       files: { "a.txt": "1\n2\n3\n" },
       args: ["a.txt"],
     });
@@ -349,7 +350,7 @@ async function listsOnlyTheirs(t: Test, { nvim, agent, changes }: Awaited<Return
 }
 
 t.test("backups that Neovim writes during a command are not attributed to the agent", async (t) => {
-  const page = await startPage(t, {
+  const page = await open(t, {
     files: { "a.txt": "1\n", "backups/b.txt": "1\n" },
     args: ["a.txt"],
   });
@@ -383,7 +384,7 @@ t.test("swap, undo and session files of Neovim are not attributed to the agent",
 });
 
 t.test("old lines above the first line of a file are scrolled into view", async (t) => {
-  const { nvim, agent, signs } = await startPage(t, { files: { "a.txt": "1\n2\n3\n" }, args: ["a.txt"] });
+  const { nvim, agent, signs } = await open(t, { files: { "a.txt": "1\n2\n3\n" }, args: ["a.txt"] });
   await agent.write("a.txt", "one\n3\n");
   await signs(t, "1-1 ┃", "signs");
   await nvim.lua("vim.keymap.set('n', 'go', '<Plug>(gemini-old-lines)')");

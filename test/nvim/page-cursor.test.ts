@@ -1,10 +1,11 @@
 /** Tests the position of the cursor on the review page, and the tree and bars of the page on a narrow screen. */
 import t from "tap";
 import { z } from "zod";
-import { startPage } from "../support/page.ts";
+import { sharePage, startPage } from "../support/page.ts";
 import { shareNvim } from "../support/reset.ts";
 
 shareNvim(t);
+const open = sharePage(t);
 
 const text = Array.from({ length: 40 }, (_, index) => `${index + 1}\n`).join("");
 /** A text with three hunks. */
@@ -14,7 +15,7 @@ const changed = text
   .replace("30\n", "thirty\n");
 
 t.test("after a decision on selected lines, the cursor goes to the next undecided hunk", async (t) => {
-  const page = await startPage(t, { files: { "a.txt": text, "b.txt": "b\n" } });
+  const page = await open(t, { files: { "a.txt": text, "b.txt": "b\n" } });
   const { nvim, agent, read } = page;
   await agent.write("a.txt", changed);
   await agent.write("b.txt", "B\n");
@@ -39,7 +40,7 @@ t.test("after a decision on selected lines, the cursor goes to the next undecide
 });
 
 t.test("the user reverts one decision at a time, and goes to the hunk that is undecided again", async (t) => {
-  const page = await startPage(t, { files: { "a.txt": text, "b.txt": "b\n" }, args: ["b.txt"] });
+  const page = await open(t, { files: { "a.txt": text, "b.txt": "b\n" }, args: ["b.txt"] });
   const { nvim, agent, read } = page;
   await agent.prompt("count");
   await agent.write("a.txt", changed);
@@ -73,7 +74,7 @@ t.test("the user reverts one decision at a time, and goes to the hunk that is un
 });
 
 t.test("the cursor of the review page stays when the user or an agent writes the file", async (t) => {
-  const page = await startPage(t, { files: { "a.txt": text } });
+  const page = await open(t, { files: { "a.txt": text } });
   const { nvim, agent } = page;
   await agent.write("a.txt", changed);
   await page.changed(1);
@@ -90,7 +91,7 @@ t.test("the cursor of the review page stays when the user or an agent writes the
 });
 
 t.test("the cursor stays on a hunk that cannot be undone because of the user's edits", async (t) => {
-  const page = await startPage(t, { files: { "a.txt": text, "src/b.txt": "b\n" }, args: ["a.txt"] });
+  const page = await open(t, { files: { "a.txt": text, "src/b.txt": "b\n" }, args: ["a.txt"] });
   const { nvim, agent, read } = page;
   await agent.write("a.txt", changed);
   await agent.write("src/b.txt", "B\n");
@@ -155,7 +156,7 @@ t.test(
 );
 
 t.test("the counts on the review page form columns if there is enough room", async (t) => {
-  const page = await startPage(t, { files: { "a.txt": text, "long.txt": "x\n" }, args: ["a.txt"] });
+  const page = await open(t, { files: { "a.txt": text, "long.txt": "x\n" }, args: ["a.txt"] });
   const { nvim, agent } = page;
   await agent.prompt("columns");
   await agent.write("a.txt", "");

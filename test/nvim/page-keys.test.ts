@@ -4,15 +4,16 @@
 import { existsSync } from "node:fs";
 import t from "tap";
 import { z } from "zod";
-import { startPage } from "../support/page.ts";
+import { sharePage, startPage } from "../support/page.ts";
 import { shareNvim } from "../support/reset.ts";
 
 shareNvim(t);
+const open = sharePage(t);
 
 const FILES = { "a.txt": "a\n", "b.txt": "b\n", "src/c.ts": "c\n", "src/d.ts": "d\n" };
 
 t.test("keys of the review page's tree decide on files, folders, turns and all changes", async (t) => {
-  const page = await startPage(t, { files: FILES, args: ["a.txt"] });
+  const page = await open(t, { files: FILES, args: ["a.txt"] });
   const { nvim, agent, read } = page;
   await agent.prompt("first");
   await agent.write("a.txt", "A\n");
@@ -92,7 +93,7 @@ t.test("keys of the review page's tree decide on files, folders, turns and all c
 });
 
 t.test("generated files are folded, and decided as a group", async (t) => {
-  const page = await startPage(t, {
+  const page = await open(t, {
     files: { ...FILES, "vendor/x.min.js": "x\n", "yarn.lock": "y\n" },
     args: ["a.txt"],
   });

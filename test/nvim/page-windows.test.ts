@@ -1,9 +1,10 @@
 /** Tests the windows of the review page: actions of the user, and traces of the page after it was closed. */
 import t, { type Test } from "tap";
-import { startPage } from "../support/page.ts";
+import { sharePage, startPage } from "../support/page.ts";
 import { shareNvim } from "../support/reset.ts";
 
 shareNvim(t);
+const fresh = sharePage(t);
 
 const files = { "a.txt": "a\n", "b.txt": "b\n", "notes.txt": "notes\n" };
 
@@ -16,16 +17,16 @@ const LEFT = `local left = {}
   end
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local name = vim.api.nvim_buf_get_name(buf)
-    if name:find('^gemini%-changes:') then left[#left + 1] = name end
+    if name:find('^gemini%-page:') then left[#left + 1] = name end
     for _, map in ipairs(vim.api.nvim_buf_get_keymap(buf, 'n')) do
-      if (map.rhs or ''):find('gemini%-changes') then left[#left + 1] = map.lhs .. ' in ' .. name end
+      if (map.rhs or ''):find('<Plug>%(gemini') then left[#left + 1] = map.lhs .. ' in ' .. name end
     end
   end
-  return #left`;
+  return table.concat(left, ', ')`;
 
 /** Opens the review page with two changed files, beside a window with another file. The focus is in the tree. */
 async function open(t: Test) {
-  const page = await startPage(t, { files, args: ["notes.txt"] });
+  const page = await fresh(t, { files, args: ["notes.txt"] });
   await page.agent.prompt("task");
   for (const name of ["a.txt", "b.txt"]) await page.agent.write(name, `agent\n${page.read(name)}`);
   await page.changed(2);
@@ -63,17 +64,33 @@ for (const [what, ...keys] of [
 ] as const)
   t.test(`nothing of the review page remains after ${what}`, async (t) => {
     const { nvim } = await open(t);
+    t.match(await nvim.lua(LEFT), /page.*in gemini-page/);
     const scrollopt = await nvim.lua("return vim.go.scrollopt");
     for (const key of keys) {
       await nvim.input(key);
       if (key === "d") await nvim.waitFor("vim.wo[vim.fn.bufwinid('a.txt')].diff", "the comparison");
     }
-    const isClean = async () => (await nvim.lua(LEFT)) === 0;
+    const isClean = async () => (await nvim.lua(LEFT)) === "";
     await nvim.waitFor(isClean, "the page to be gone").catch(() => {});
-    t.equal(await nvim.lua(LEFT), 0);
+    t.equal(await nvim.lua(LEFT), "");
     t.equal(await nvim.lua("return vim.go.scrollopt"), scrollopt);
     t.notMatch(await nvim.messages(), /E\d+|error/i);
   });
+
+t.test(
+  "a session that was saved with the review page restores no part of the page, and the page can be opened again",
+  async (t) => {
+    const page = await open(t);
+    const { nvim } = page;
+    await nvim.command("mksession session.vim");
+    await nvim.input("q");
+    await nvim.command("silent source session.vim");
+    await nvim.waitFor(async () => (await nvim.lua(LEFT)) === "", "the buffers of the session to be gone");
+    await nvim.input(":GeminiChanges<CR>");
+    await nvim.waitFor(async () => /^\*page/.test((await page.windows())[0] ?? ""), "the page");
+    t.notMatch(await nvim.messages(), /E\d+|error/i);
+  },
+);
 
 t.test(
   "the review page works after the user has closed, split, emptied and refilled its windows",
@@ -110,28 +127,13 @@ t.test("a review beside the review page does not use the window of the page's fi
   await client.openDiff(page.nvim.path("a.txt"), "proposed\n");
   await page.nvim.input(":tabonly<CR>:q<CR>");
   await page.nvim.command("GeminiReject a.txt");
-  const isClean = async () => (await page.nvim.lua(LEFT)) === 0;
+  const isClean = async () => (await page.nvim.lua(LEFT)) === "";
   await page.nvim.waitFor(isClean, "the options to be reset").catch(() => {});
-  t.equal(await page.nvim.lua(LEFT), 0);
+  t.equal(await page.nvim.lua(LEFT), "");
 });
 
-t.test(
-  "a session that was saved with the review page restores no part of the page, and the page can be opened again",
-  async (t) => {
-    const page = await open(t);
-    const { nvim } = page;
-    await nvim.command("mksession session.vim");
-    await nvim.input("q");
-    await nvim.command("silent source session.vim");
-    await nvim.waitFor(async () => (await nvim.lua(LEFT)) === 0, "the buffers of the session to be gone");
-    await nvim.input(":GeminiChanges<CR>");
-    await nvim.waitFor(async () => /^\*page/.test((await page.windows())[0] ?? ""), "the page");
-    t.notMatch(await nvim.messages(), /E\d+|error/i);
-  },
-);
-
 t.test("the command line keeps its height after a review beside a maximized status view", async (t) => {
-  const { nvim, bridge } = await startPage(t, { files, args: ["notes.txt"] });
+  const { nvim, bridge } = await fresh(t, { files, args: ["notes.txt"] });
   const client = await bridge.client();
   await nvim.input(":GeminiStatus<CR><C-w>_");
   const before = await nvim.lua("return vim.fn.winrestcmd()");
@@ -189,10 +191,11 @@ t.test("an autocommand that fails when the page shows a file does not stop the p
   t.notMatch(await nvim.messages(), /traceback/);
   await nvim.input("S");
   await page.changed(1);
+  await nvim.command("autocmd! BufEnter b.txt");
 });
 
 t.test("with 'autochdir', paths in the tree stay relative to the directory of the start", async (t) => {
-  const page = await startPage(t, { files: { ...files, "d/a.txt": "d\n" }, args: ["notes.txt"] });
+  const page = await fresh(t, { files: { ...files, "d/a.txt": "d\n" }, args: ["notes.txt"] });
   const { nvim, agent } = page;
   await nvim.command("set autochdir");
   await agent.prompt("task");
@@ -214,7 +217,7 @@ t.test("with 'autochdir', paths in the tree stay relative to the directory of th
 });
 
 t.test("the review page opens in spite of an autocommand that fails for new windows", async (t) => {
-  const page = await startPage(t, { files, args: ["notes.txt"] });
+  const page = await fresh(t, { files, args: ["notes.txt"] });
   await page.agent.prompt("task");
   for (const name of ["a.txt", "b.txt"]) await page.agent.write(name, `agent\n${page.read(name)}`);
   await page.changed(2);

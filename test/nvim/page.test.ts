@@ -2,10 +2,11 @@
 import { existsSync, renameSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { z } from "zod";
-import { startPage } from "../support/page.ts";
+import { sharePage, startPage } from "../support/page.ts";
 import { shareNvim } from "../support/reset.ts";
 
 shareNvim(t);
+const open = sharePage(t);
 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `${index + 1}\n`).join("");
 const text = numbered(20);
@@ -15,7 +16,7 @@ const changed = text.replace("3\n", "three\n").replace("10\n", "10\nmore\n").rep
 t.test(
   "single keys on the review page decide a hunk and go to the next hunk, in several files",
   async (t) => {
-    const page = await startPage(t, {
+    const page = await open(t, {
       files: { "a.txt": "a\n", "src/b.txt": text, "src/c.txt": "c\n", "gone.txt": "old\n" },
       args: ["a.txt"],
     });
@@ -138,7 +139,7 @@ t.test("the status line, status() and lualine show the number of undecided chang
 });
 
 t.test("if only one file has changed, the review page focuses that file", async (t) => {
-  const page = await startPage(t, {
+  const page = await open(t, {
     files: { "a.txt": "a\n", "b.txt": text },
     args: ["a.txt"],
     init: "vim.keymap.set('n', 'gz', '<Cmd>let g:mine = 1<CR>')",
@@ -191,7 +192,7 @@ t.test("if only one file has changed, the review page focuses that file", async 
 
 t.test("undoing a turn asks for confirmation, and can be reverted", async (t) => {
   const names = Array.from({ length: 12 }, (_, index) => `f${index}.txt`);
-  const page = await startPage(t, { files: Object.fromEntries(names.map((name) => [name, text])) });
+  const page = await open(t, { files: Object.fromEntries(names.map((name) => [name, text])) });
   const { nvim, agent, read } = page;
   await agent.prompt("first");
   await agent.write("f0.txt", changed);
@@ -230,7 +231,7 @@ t.test("undoing a turn asks for confirmation, and can be reverted", async (t) =>
 });
 
 t.test("generated files are folded, and large files are loaded on request", async (t) => {
-  const page = await startPage(t, {
+  const page = await open(t, {
     files: { "a.txt": "a\n", "package-lock.json": "{}\n" },
     args: ["a.txt"],
   });
@@ -277,7 +278,7 @@ t.test("generated files are folded, and large files are loaded on request", asyn
 });
 
 t.test("a key of the review page shows and hides the earlier text beside the file", async (t) => {
-  const page = await startPage(t, { files: { "a.txt": text }, args: ["a.txt"] });
+  const page = await open(t, { files: { "a.txt": text }, args: ["a.txt"] });
   const { nvim, agent } = page;
   await agent.write("a.txt", changed);
   await page.changed(1);
@@ -332,7 +333,7 @@ t.test("old lines above the first line disappear when their hunk is decided", as
 
 t.test("the earlier text is scrolled together with the file, beside the file and above it", async (t) => {
   const before = numbered(400);
-  const page = await startPage(t, { files: { "a.txt": before }, args: ["a.txt"] });
+  const page = await open(t, { files: { "a.txt": before }, args: ["a.txt"] });
   const { nvim, agent } = page;
   await agent.write("a.txt", before.replace("5\n6\n7\n8\n", "").replace("\n300\n", "\nthree hundred\n"));
   await page.changed(1);
@@ -357,7 +358,7 @@ t.test("the earlier text is scrolled together with the file, beside the file and
 t.test(
   "undo on the review page is refused for files with unsaved changes and for files that have changed",
   async (t) => {
-    const page = await startPage(t, { files: { "a.txt": text, "b.txt": text }, args: ["a.txt"] });
+    const page = await open(t, { files: { "a.txt": text, "b.txt": text }, args: ["a.txt"] });
     const { nvim, agent, read } = page;
     await agent.write("a.txt", changed);
     await agent.write("b.txt", changed);

@@ -1,11 +1,13 @@
 /** Starts a Neovim with unreviewed changes, and reads their list, their signs and the review page. */
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { Test } from "tap";
 import { z } from "zod";
-import { startBridge } from "./bridge.ts";
+import { RunningBridge, startBridge } from "./bridge.ts";
 import { HookedAgent } from "./hooked-agent.ts";
-import type { NvimOptions } from "./nvim.ts";
+import type { Nvim, NvimOptions } from "./nvim.ts";
+import { isAlive } from "./processes.ts";
+import { writeFiles } from "./sandbox.ts";
 import { becomes } from "./wait.ts";
 
 const Lines = z.array(z.string());
@@ -53,7 +55,54 @@ return table.concat(signs, ', ')`;
 
 /** Starts a Neovim with an agent that writes files without asking. */
 export async function startPage(t: Test, options: NvimOptions) {
-  const { bridge, nvim } = await startBridge(t, options);
+  const { bridge } = await startBridge(t, options);
+  return pageOf(bridge, new HookedAgent(bridge));
+}
+
+export type Page = Awaited<ReturnType<typeof startPage>>;
+
+/** Lua that closes all windows and buffers but one, and opens files. */
+const ONE_WINDOW = `
+local directory, files = ...
+_G.select, _G.size = _G.select or vim.ui.select, _G.size or { vim.o.columns, vim.o.lines }
+vim.ui.select, vim.o.columns, vim.o.lines = _G.select, unpack(_G.size)
+vim.cmd("silent! tabonly! | silent! only! | enew! | set hidden& autochdir& | cclose | messages clear")
+for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+  if buf ~= vim.api.nvim_get_current_buf() then vim.api.nvim_buf_delete(buf, { force = true }) end
+end
+vim.api.nvim_set_current_dir(directory)
+if #files > 0 then vim.cmd.args(files) end`;
+
+/**
+ * Lets the cases of a test file share a Neovim with a running bridge, each with its own files and its own agent.
+ * @param file the test of the whole file, which shares Neovim: see `shareNvim`
+ * @returns a function for the start of a case, which replaces {@link startPage}
+ */
+export function sharePage(file: Test) {
+  let shared: { nvim: Nvim; agent: HookedAgent } | undefined;
+  let cases = 0;
+  return async (t: Test, { files = {}, args = [], init = "" }: NvimOptions): Promise<Page> => {
+    if (!shared || !isAlive(shared.nvim.pid)) shared = await startPage(file, {});
+    const { nvim } = shared;
+    await shared.agent.hook("SessionEnd");
+    await nvim.input("<C-\\><C-n>");
+    await nvim.lua(ONE_WINDOW, nvim.dirs.workspace, []);
+    await nvim.command("silent! GeminiKeep all");
+    await nvim.waitFor("#require('gemini-bridge').changes() == 0", "no changes of earlier cases");
+    const { workspace } = nvim.dirs;
+    for (const name of readdirSync(workspace)) rmSync(join(workspace, name), { recursive: true });
+    writeFiles(workspace, files);
+    await nvim.lua(init);
+    await nvim.lua(ONE_WINDOW, workspace, args);
+    const bridge = new RunningBridge(t, nvim);
+    const agent = new HookedAgent(bridge, `session ${++cases}`);
+    shared = { nvim, agent };
+    return pageOf(bridge, agent);
+  };
+}
+
+function pageOf(bridge: RunningBridge, agent: HookedAgent) {
+  const { nvim } = bridge;
   const changes = async () => Changes.parse(await nvim.lua("return require('gemini-bridge').changes()"));
   const nameOf = (path: string) => relative(nvim.dirs.workspace, path);
   const windows = async () =>
@@ -67,7 +116,7 @@ export async function startPage(t: Test, options: NvimOptions) {
   return {
     bridge,
     nvim,
-    agent: new HookedAgent(bridge),
+    agent,
     read: (name: string) => readFileSync(nvim.path(name), "utf8"),
     /** Returns the lines of the current buffer, separated by blanks. */
     lines: () => nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), ' ')"),

@@ -125,15 +125,3 @@ t.test("a CLI whose process is not visible ends with its last connection", async
   await host.undo("2.txt");
   t.match(host.messages(), [/gemini is changing \S+2\.txt/], "a process that runs has not ended");
 });
-
-t.test("a CLI whose process is not visible does not count as ended", async (t) => {
-  const host = new ChangesHost(t);
-  host.write("a.txt", "one\n");
-  const agent = { cli: "gemini", session: "2", cwd: host.directory, pid: 2 ** 22 + 1 };
-  await host.starts("a.txt", agent);
-  host.write("a.txt", "one\ntwo\n");
-  await host.undo("a.txt");
-  t.match(host.messages(), [/gemini is changing /]);
-  await host.ended("a.txt", agent);
-  t.match(host.change("a.txt"), { added: 1 });
-});

@@ -253,3 +253,26 @@ t.test("in a Git work tree 600 moved files are 1,200 changes that can be undone"
 t.test("outside a work tree 600 moved files are 1,200 changes that can be undone", (t) =>
   movesAll(t, async () => {}),
 );
+
+const TOOL = { kind: "shell", name: "run_shell_command", command: "make" } as const;
+
+t.test("a file that is not shared is not compared, and its text is not stored", async (t) => {
+  const host = new ChangesHost(t, undefined, ["*.key"]);
+  host.write("secret.key", "a secret\n");
+  await run(host, "echo another >> secret.key");
+  await host.tell({ kind: "turn_ended" });
+  t.equal(host.shown.size, 0);
+  t.strictSame(host.messages(), [
+    "Some changes by gemini may be missing from :GeminiChanges: files that are not shared with agents are not compared.",
+  ]);
+  t.equal(sh(host, "grep -rla secret state || :"), "");
+});
+
+t.test("a cancelled command, whose end is reported twice, does not make the list incomplete", async (t) => {
+  const host = new ChangesHost(t);
+  await host.tell({ kind: "tool_starting", tool: TOOL });
+  await host.tell({ kind: "turn_ended" });
+  await host.tell({ kind: "tool_ended", tool: TOOL, failed: false });
+  await host.tell({ kind: "turn_ended" });
+  t.strictSame(host.messages(), []);
+});
