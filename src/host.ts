@@ -81,7 +81,8 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     undoWith(() => services?.close());
     const opened = await openPortAndDiscovery({ bridge, log, boot, report, signal, undoWith });
     const { profiles, endpoint, socketTokens, handlers, publish } = opened;
-    const isSeamless = previous?.wasStopped === true && previous.downtime < RETURN_DELAY_MS;
+    // Measured here, because clients can return only now that the port is open.
+    const isSeamless = previous?.wasStopped === true && Date.now() - previous.endedAt < RETURN_DELAY_MS;
 
     async function serve(): Promise<void> {
       const { createServices } = await import("./services.ts");

@@ -47,8 +47,8 @@ export async function openPortAndDiscovery(options: PortAndDiscoveryOptions): Pr
   const { bridge, log, boot, report, signal, undoWith } = options;
   const profiles = profilesOf(boot.clis).filter(isActive);
   const withSockets = profiles.filter(({ socket }) => socket);
-  const { port, tokens: earlier = {}, downtime = 0 } = boot.previous ?? {};
-  const isLong = downtime > RETURN_TIMEOUT_MS;
+  const { port, tokens: earlier = {}, endedAt = Date.now() } = boot.previous ?? {};
+  const isLong = Date.now() - endedAt > RETURN_TIMEOUT_MS;
   const tokens = Object.entries(earlier).filter(([name]) => !(isLong && isSocketToken(name)));
   const endpoint = await listen({
     names: profiles.map(({ name }) => name),

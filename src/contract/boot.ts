@@ -24,8 +24,8 @@ const Previous = z.object({
   tokens: z.record(z.string(), z.string()),
   /** Absent if the host has never stored data. Contains no reviews if the host was stopped on request. */
   memory: Memory.optional(),
-  /** Time without a running host (ms). */
-  downtime: z.number().nonnegative(),
+  /** Time at which the host ended or was asked to stop (Unix milliseconds). */
+  endedAt: z.number(),
   /** Whether the host was asked to stop. Otherwise the host has crashed. */
   wasStopped: z.boolean(),
 });

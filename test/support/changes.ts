@@ -66,7 +66,7 @@ export class ChangesHost {
     const boot = {
       paths: { log: "", state: join(this.directory, "state"), hook: "" },
       sharing: { paused: false, exclude },
-      previous: follows ? { port: 1, tokens: {}, downtime: 100, wasStopped: false } : undefined,
+      previous: follows ? { port: 1, tokens: {}, endedAt: 1, wasStopped: false } : undefined,
       notes,
       workspace: { directories: this.directories },
     };

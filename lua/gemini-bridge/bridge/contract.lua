@@ -51,7 +51,7 @@
 ---@field answers { items: integer, units: integer, timeout: integer }
 ---@field notes integer
 ---@field reviews { lastId: integer, decisions: [string, any][] }
----@field previous? { port: integer, tokens: table<string, string>, memory?: gemini_bridge.Memory, downtime: number, wasStopped: boolean }
+---@field previous? { port: integer, tokens: table<string, string>, memory?: gemini_bridge.Memory, endedAt: number, wasStopped: boolean }
 
 ---@class gemini_bridge.Turn
 ---@field kind "started"|"waiting"|"resumed"|"ended"

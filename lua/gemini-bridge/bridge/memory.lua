@@ -2,8 +2,14 @@
 local M = {}
 
 local memory ---@type gemini_bridge.Memory?
-local ended_at ---@type integer? When the last running host ended, in milliseconds of |vim.uv.now()|.
+local ended_at ---@type number? When the last running host ended (Unix milliseconds).
 local was_stopped = false
+
+---@return number # Unix milliseconds.
+local function now()
+  local seconds, microseconds = vim.uv.gettimeofday()
+  return seconds * 1000 + microseconds / 1000
+end
 
 --- Stores the state of the host.
 ---@param new gemini_bridge.Memory
@@ -28,7 +34,7 @@ end
 ---@param stopped boolean False after a crash.
 function M.host_ended(stopped)
   if not ended_at then
-    ended_at, was_stopped = vim.uv.now(), stopped
+    ended_at, was_stopped = now(), stopped
   end
 end
 
@@ -46,7 +52,7 @@ function M.previous()
       port = address.port,
       tokens = address.tokens,
       memory = memory,
-      downtime = ended_at and vim.uv.now() - ended_at or 0,
+      endedAt = ended_at or now(),
       wasStopped = was_stopped,
     }
 end
