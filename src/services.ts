@@ -168,6 +168,7 @@ function joinEvents({ bridge, log }: Pick<ServicesOptions, "bridge" | "log">, fe
     .on("connected", terminals.find)
     .on("connected", turns.connected)
     .on("connected", hooksOff.refresh)
+    .once("connected", changes.prepare)
     .on("disconnected", contextPublisher.disconnected)
     .on("disconnected", clientStatus.report)
     .on("ended", reviews.abandon)

@@ -62,6 +62,8 @@ export interface Changes {
       Handlers,
       keyof typeof changeEvents | "changes_keep" | "changes_undo" | "changes_revert" | "earlier_text"
     >;
+  /** Takes the first snapshot of the open directories in the background. Call when a CLI has connected. */
+  prepare(): void;
   /** Stops watching the disk. Idempotent. */
   close(): Promise<void>;
 }
@@ -144,7 +146,7 @@ export function createChanges(options: ChangesOptions): Changes {
     switch (step.kind) {
       case "started":
         shown.followUser();
-        void openPlaces().then((open) => commands.prepare(turn, open.directories));
+        void openPlaces().then((open) => commands.prepare([turn.cwd, ...open.directories]));
         if (!turn.isSeen && boot.previous !== undefined) report.missed(turn, RESTARTED);
         break;
       case "prompted":
@@ -192,6 +194,7 @@ export function createChanges(options: ChangesOptions): Changes {
           return { lines: bufferLines(textBefore(change)), problem: obstacle(change) };
         }),
     },
+    prepare: () => void openPlaces().then((places) => commands.prepare(places.directories)),
     async close() {
       disk.close();
       staging.close();

@@ -1,5 +1,5 @@
 /** Tests git commands of an agent, and changes that a command only seems to have made. */
-import { existsSync, lstatSync, readlinkSync, symlinkSync } from "node:fs";
+import { chmodSync, existsSync, lstatSync, readlinkSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import t, { type Test } from "tap";
@@ -289,4 +289,75 @@ t.test("a worktree in an ignored folder is compared", async (t) => {
   await undoAll(host);
   t.strictSame(host.messages(), []);
   t.equal(sh(host, "git -C .agent/x status --porcelain"), "");
+});
+
+t.test("repositories with SHA-256, a split index or a sparse work tree are compared", async (t) => {
+  const setups = [
+    ["git init -q -b main --object-format=sha256", ":"],
+    ["git init -q -b main; git config core.splitIndex true; git config core.sharedIndexExpire now", ":"],
+    ["git init -q -b main", "git sparse-checkout set --no-cone '/*' '!/sparse/'"],
+  ] as const;
+  for (const [setup, later] of setups) {
+    const host = new ChangesHost(t);
+    const files = "echo one > a.txt; mkdir sparse; echo one > sparse/b.txt; git add -A; git commit -qm first";
+    sh(host, `${setup}; ${files}; ${later}`);
+    sh(host, "echo mine >> a.txt");
+    const isSparse = !existsSync(host.path("sparse/b.txt"));
+    t.equal(isSparse, later !== ":");
+    await delay(50);
+    await run(
+      host,
+      "echo two >> a.txt; git add a.txt; mkdir -p sparse; echo two >> sparse/b.txt; echo new > new.txt",
+    );
+    await host.tell({ kind: "turn_ended" });
+    const sparse = isSparse ? "sparse/b.txt added +1 -0" : "sparse/b.txt modified +1 -0";
+    t.strictSame(listed(host), ["a.txt modified +1 -0", "new.txt added +1 -0", sparse], setup);
+    await undoAll(host);
+    t.equal(String(host.read("a.txt")), "one\nmine\n", setup);
+    t.equal(existsSync(host.path("sparse/b.txt")), !isSparse);
+    t.strictSame(host.messages(), []);
+  }
+});
+
+t.test("a root that is reached through a link is compared once", async (t) => {
+  const host = await start(t);
+  const link = join(makeDirectory(t), "link");
+  symlinkSync(host.directory, link);
+  host.cwd = link;
+  host.directories = [link, host.directory];
+  await run(host, "echo two >> a.txt");
+  t.strictSame(listed(host), ["a.txt modified +1 -0"]);
+  t.equal(sh(host, "ls state/snapshots").trim().split("\n").length, 1);
+});
+
+t.test("two Neovims in one folder list the changes of their own agents", async (t) => {
+  const first = await start(t);
+  const second = new ChangesHost(t, first.directory, [], false, "2");
+  const tool = { kind: "shell", name: "run_shell_command", command: "x" } as const;
+  const both = [first, second];
+  await Promise.all(both.map((host) => host.tell({ kind: "tool_starting", tool })));
+  await first.tell({ kind: "tool_ended", tool, failed: false });
+  sh(first, "echo two >> a.txt");
+  await run(first, "echo two >> b.txt");
+  await second.tell({ kind: "tool_ended", tool, failed: false });
+  t.strictSame(listed(first), ["b.txt modified +1 -0"]);
+  t.strictSame(listed(second), ["a.txt modified +1 -0", "b.txt modified +1 -0"]);
+  await second.close();
+  await run(first, "echo two >> c.txt");
+  t.strictSame(listed(first), ["b.txt modified +1 -0", "c.txt modified +1 -0"]);
+  await first.undoesTo(t, "c.txt", "c.txt\none\r\n");
+});
+
+t.test("files that cannot be read are named, and everything else is compared", async (t) => {
+  const host = await start(t);
+  sh(host, "echo x > locked; mkdir closed; echo x > closed/x; chmod 0 locked closed");
+  t.teardown(() => chmodSync(host.path("closed"), 0o700));
+  await delay(50);
+  await run(host, "echo two >> a.txt; chmod 600 locked; echo y >> locked");
+  await host.tell({ kind: "turn_ended" });
+  t.match(listed(host), ["a.txt modified +1 -0", "locked modified, fixed"]);
+  t.match(host.messages(), [/some files cannot be read/]);
+  await host.undoesTo(t, "a.txt", "a.txt\none\r\n");
+  await host.undo("locked");
+  t.equal(String(host.read("locked")), "x\ny\n");
 });

@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { deflateSync } from "node:zlib";
 import t, { type Test } from "tap";
 import { ChangesHost } from "../support/changes.ts";
 import { makeDirectory } from "../support/sandbox.ts";
@@ -140,6 +141,21 @@ t.test("an object that the repository has replaced is not used (git replace)", a
   for (const name of ["same.txt", "other.txt", "plain.txt"]) await host.undoesTo(t, name, `${name}\n`);
 });
 
+t.test("an object of the repository with forged bytes is not used", async (t) => {
+  const host = new ChangesHost(t);
+  host.write("a.txt", "one\n");
+  await delay(50);
+  sh(host, SETUP);
+  const object = sh(host, "git rev-parse HEAD:a.txt").trim();
+  const path = host.path(`.git/objects/${object.slice(0, 2)}/${object.slice(2)}`);
+  chmodSync(path, 0o600);
+  writeFileSync(path, deflateSync("blob 5\0evil\n"));
+  await run(host, "echo theirs >> a.txt");
+  t.match(host.change("a.txt"), { fixed: "its earlier bytes are unknown" });
+  await host.undo("a.txt");
+  t.equal(String(host.read("a.txt")), "one\ntheirs\n");
+});
+
 t.test("a Git index that is a pipe is not read", async (t) => {
   const host = new ChangesHost(t);
   host.write("a.txt", "one\n");
@@ -224,4 +240,88 @@ t.test("no monitor of a repository inside the folder runs", async (t) => {
   t.match(host.change("inner/b.txt"), { status: "modified" });
   sh(host, "cd inner; git status");
   t.ok(isTrapped(), "git by itself would run it");
+});
+
+t.test(
+  "the bytes of a commit that a command removes and prunes are unknown, and never restored",
+  async (t) => {
+    const host = new ChangesHost(t);
+    for (const name of ["committed.txt", "mine.txt"]) host.write(name, `${name}\n`);
+    await delay(50);
+    sh(host, SETUP);
+    host.write("mine.txt", "mine\n");
+    await run(
+      host,
+      "git checkout -q --orphan other; for f in *.txt; do echo theirs >> $f; done; git add -A; git commit -qm other;" +
+        "git branch -qD main; git reflog expire --expire=now --all; git gc -q --prune=now",
+    );
+    t.match(host.change("committed.txt"), { fixed: "its earlier bytes are unknown" });
+    await host.undo("committed.txt");
+    t.equal(String(host.read("committed.txt")), "committed.txt\ntheirs\n");
+    await host.undoesTo(t, "mine.txt", "mine\n", "what only the snapshot has is not pruned");
+  },
+);
+
+t.test(
+  "a store that was deleted or damaged, and a lock that is left, delay the list by one command",
+  async (t) => {
+    const host = new ChangesHost(t);
+    host.write("a.txt", "one\n");
+    sh(host, SETUP);
+    await run(host, "true");
+    const damages = [
+      "rm -rf state/snapshots",
+      "for f in $(find state/snapshots -path '*objects*' -type f); do chmod 600 $f; echo damaged > $f; done",
+      "for f in state/snapshots/*/index-*; do echo damaged > $f; done",
+      "for f in state/snapshots/*/index-*; do touch $f.lock; done",
+      "rm state/snapshots/*/index-*",
+    ];
+    for (const damage of damages) {
+      sh(host, damage);
+      await run(host, "echo more >> b.txt"); // its changes may be missing
+      const before = String(host.read("a.txt"));
+      await run(host, "echo two >> a.txt");
+      t.match(host.change("a.txt"), { status: "modified", added: 1 }, damage);
+      await host.undoesTo(t, "a.txt", before);
+    }
+  },
+);
+
+t.test("indexes of hosts that were killed are deleted after a day", async (t) => {
+  const host = new ChangesHost(t);
+  host.write("a.txt", "one\n");
+  await run(host, "true");
+  const [store = ""] = readdirSync(host.path("state/snapshots"));
+  const left = ["index-1-old", "index-1-old.lock", "index-1-recent"];
+  for (const name of left) writeFileSync(host.path(`state/snapshots/${store}/${name}`), "");
+  const yesterday = Date.now() / 1_000 - 25 * 60 * 60;
+  for (const name of left.slice(0, 2))
+    utimesSync(host.path(`state/snapshots/${store}/${name}`), yesterday, yesterday);
+  await run(new ChangesHost(t, host.directory, [], false, "2"), "true");
+  const names = readdirSync(host.path(`state/snapshots/${store}`)).filter((name) =>
+    name.startsWith("index-1-"),
+  );
+  t.strictSame(names, ["index-1-recent"], "another Neovim may use it");
+});
+
+t.test("inherited settings of Git run no program and move no object", async (t) => {
+  const { host, script, isTrapped } = trapped(t);
+  const other = makeDirectory(t);
+  host.write("a.txt", "one\n");
+  sh(host, SETUP);
+  setEnv(t, {
+    GIT_CONFIG_PARAMETERS: `'core.fsmonitor=${script}'`,
+    GIT_CONFIG_COUNT: "1",
+    GIT_CONFIG_KEY_0: "core.fsmonitor",
+    GIT_CONFIG_VALUE_0: script,
+    GIT_EXTERNAL_DIFF: script,
+    GIT_TRACE: join(other, "trace"),
+    GIT_OBJECT_DIRECTORY: other,
+    GIT_NAMESPACE: "x",
+    GIT_CEILING_DIRECTORIES: host.directory,
+  });
+  await run(host, "echo two >> a.txt");
+  t.match(host.change("a.txt"), { status: "modified", added: 1 });
+  t.strictSame(readdirSync(other), []);
+  t.notOk(isTrapped());
 });

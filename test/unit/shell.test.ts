@@ -15,6 +15,7 @@ import t, { type Test } from "tap";
 import { ChangesHost } from "../support/changes.ts";
 import { run, SETUP, sh } from "../support/shell.ts";
 import { temporary } from "../support/temporary.ts";
+import { waitFor } from "../support/wait.ts";
 
 t.test("in a work tree, each file that a command changes is found with its earlier bytes", async (t) => {
   const host = new ChangesHost(t);
@@ -187,6 +188,15 @@ t.test("read-only files that a command changes are restored with their bytes and
     t.equal(String(host.read("a.txt")), "one\n");
     t.equal(host.mode("a.txt"), 0o444);
   }
+});
+
+t.test("when a CLI connects, the first snapshot is taken without a command", async (t) => {
+  const host = new ChangesHost(t);
+  host.write("a.txt", "one\n");
+  host.changes.prepare();
+  const stores = host.path("state/snapshots");
+  const names = () => readdirSync(stores, { recursive: true, encoding: "utf8" });
+  await waitFor(() => names().some((name) => /index-[^.]*$/.test(name)), "an index");
 });
 
 t.test("a directory with too many files is reported in one sentence", async (t) => {

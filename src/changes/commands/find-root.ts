@@ -4,7 +4,7 @@
  */
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { attempt } from "../../base/attempt.ts";
 import { disk } from "../../system/disk.ts";
 import { realPath } from "../../system/file-state.ts";
@@ -93,4 +93,15 @@ export async function isWorkTree(directory: string): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/** Returns whether the disk of a root treats names as equal that differ only in case. */
+export async function isCaseIgnored({ top, repository }: Root): Promise<boolean> {
+  const path = repository ? join(top, ".git") : top;
+  const swapped = basename(path).replace(/[a-z]/gi, (c) => (c < "a" ? c.toLowerCase() : c.toUpperCase()));
+  if (swapped === basename(path)) return false;
+  const [own, other] = await Promise.all(
+    [path, join(dirname(path), swapped)].map((one) => disk.lstat(one).catch(() => undefined)),
+  );
+  return other !== undefined && other.ino === own?.ino;
 }

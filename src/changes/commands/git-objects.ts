@@ -1,6 +1,6 @@
-/** Names and reads Git objects. */
+/** Names, reads and compares Git objects. */
 import { createHash } from "node:crypto";
-import { GitFailure } from "./run-git.ts";
+import { GitFailure, splitParts } from "./run-git.ts";
 
 /** Returns the name that Git gives to an object with these bytes. @param length hexadecimal digits of the name */
 export function objectName(bytes: Buffer, length: number): string {
@@ -43,4 +43,30 @@ export async function* readObjects(
     yield objectName(bytes, object.length) === object ? bytes : undefined;
   }
   await output.return(undefined);
+}
+
+/** A name that differs between two trees. A mode is Git's, such as "100644", or "000000" if there was no file. */
+export interface NamedDifference {
+  readonly name: string;
+  readonly modeBefore: string;
+  readonly modeAfter: string;
+  readonly objectBefore: string;
+  readonly objectAfter: string;
+}
+
+/** Parses the output of `git diff-tree -r -z`. */
+export async function* parseDifferences(output: AsyncIterable<Buffer>): AsyncGenerator<NamedDifference> {
+  let facts: string | undefined;
+  for await (const parts of splitParts(output))
+    for (const part of parts) {
+      if (facts === undefined) {
+        facts = part;
+        continue;
+      }
+      const [modeBefore = "", modeAfter = "", objectBefore = "", objectAfter = ""] = facts
+        .slice(1)
+        .split(" ");
+      facts = undefined;
+      yield { name: part, modeBefore, modeAfter, objectBefore, objectAfter };
+    }
 }

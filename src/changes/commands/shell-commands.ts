@@ -56,7 +56,7 @@ export interface OtherWrite {
 
 export interface ShellCommands {
   /** Takes a snapshot in the background, so that the first command need not wait. */
-  prepare(agent: Agent, directories: readonly string[]): void;
+  prepare(directories: readonly string[]): void;
   /**
    * Takes the snapshot before a command. Waits only for a limited time.
    * @param begun aborted when the command begins
@@ -167,9 +167,9 @@ export function createShellCommands({ maxWait, ...options }: ShellCommandsOption
   }
 
   return {
-    prepare({ cwd }, directories) {
+    prepare(directories) {
       roots.forget();
-      void Promise.all([cwd, ...directories].map(realPath)).then((scope) => roots.take([...new Set(scope)]));
+      void Promise.all(directories.map(realPath)).then((scope) => roots.take([...new Set(scope)]));
     },
     async begin(agent, command, { directories, versions }, begun) {
       const one: Command = {

@@ -2,23 +2,17 @@
  * Stores snapshots of a directory in a private bare Git repository. Writes nothing into the directory, and runs no
  * program that the directory names: neither its attributes nor the settings of the user's repository apply.
  */
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  rmSync,
-  type Stats,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
-import { basename, dirname, join } from "node:path";
-import { disk } from "../../system/disk.ts";
-import { type Metadata, metadataOf } from "../../system/file-state.ts";
+import { existsSync, rmSync, type Stats, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Metadata } from "../../system/file-state.ts";
 import { pathIn } from "../../system/path-relations.ts";
-import type { Root } from "./find-root.ts";
-import { readObjects } from "./git-objects.ts";
+import { createSnapshotStore, isComplete, markIncomplete } from "./create-snapshot-store.ts";
+import { deleteUnused } from "./delete-unused.ts";
+import { isCaseIgnored, type Root } from "./find-root.ts";
+import { type NamedDifference, parseDifferences, readObjects } from "./git-objects.ts";
 import { listNames, UNREADABLE } from "./list-names.ts";
-import { GitFailure, type Input, runGit, splitParts, streamGit, textOf } from "./run-git.ts";
+import { GitFailure, type Input, streamGit, textOf } from "./run-git.ts";
+import { createSnapshotMetadata } from "./snapshot-metadata.ts";
 
 /** Number of files from which Git writes one pack instead of a file for each object. */
 const PACKED_FROM = 200;
@@ -29,26 +23,6 @@ const MAX_STORE_BYTES = 1024 * 1024 * 1024;
 /** Number of times that a snapshot is repeated without a file that Git cannot read. */
 const MAX_TRIES = 4;
 
-const CONFIG = `
-[core]
-	fsmonitor = false
-	untrackedCache = false
-	protectNTFS = false
-	protectHFS = false
-	precomposeUnicode = false
-	hooksPath = /dev/null
-	attributesFile = /dev/null
-	excludesFile = /dev/null
-	autocrlf = false
-	fileMode = true
-	symlinks = true
-	splitIndex = false
-	compression = 0
-	looseCompression = 0
-[gc]
-	auto = 0
-`;
-
 export interface Snapshot {
   /** Name of the Git tree with all files. */
   readonly tree: string;
@@ -58,13 +32,9 @@ export interface Snapshot {
   readonly gaps: readonly string[];
 }
 
-/** A path that differs between two snapshots. A mode is Git's, such as "100644", or "000000" if there was no file. */
-export interface Difference {
+/** A path that differs between two snapshots. */
+export interface Difference extends Omit<NamedDifference, "name"> {
   readonly path: string;
-  readonly modeBefore: string;
-  readonly modeAfter: string;
-  readonly objectBefore: string;
-  readonly objectAfter: string;
 }
 
 export interface SnapshotRepository {
@@ -112,15 +82,14 @@ export function createSnapshotRepository(options: RepositoryOptions): SnapshotRe
   };
   /** Lets Git use the objects of the user's repository, which saves space. Trees are always stored here. */
   const shared = repository && { GIT_ALTERNATE_OBJECT_DIRECTORIES: JSON.stringify(repository.objects) };
-  const metadata = new Map<string, Metadata>();
-  /** The usual metadata by Git's mode. `metadata` contains only the files that differ. */
-  const usual = new Map<string, Metadata>();
+  const metadata = createSnapshotMetadata();
   /** Names of files that are never stored, with the reasons. */
   const left = new Map<string, string>();
   let isIgnoringCase = false;
   /** Tree of the last snapshot. */
   let last: string | undefined;
   const ending = new AbortController();
+  const { signal } = ending;
   let ready: Promise<void> | undefined;
   let chain: Promise<unknown> = Promise.resolve();
 
@@ -129,77 +98,55 @@ export function createSnapshotRepository(options: RepositoryOptions): SnapshotRe
       cwd: top,
       args,
       env: { ...environment, ...env },
-      signal: ending.signal,
+      signal,
       ...(input && { input }),
     });
 
   async function prepare(): Promise<void> {
     forgetIndex();
+    deleteUnused(directory, /^index-/); // of hosts that were killed
     isIgnoringCase = await isCaseIgnored(root);
     if (existsSync(directory) && (await sizeOfStore()) > MAX_STORE_BYTES)
       rmSync(directory, { recursive: true });
-    if (!existsSync(join(directory, "info/attributes"))) {
-      rmSync(directory, { recursive: true, force: true });
-      mkdirSync(directory, { recursive: true, mode: 0o700 });
-      const args = ["init", "-q", "--bare", "--template=", `--object-format=${root.format}`, directory];
-      const { GIT_CONFIG_NOSYSTEM, GIT_CONFIG_GLOBAL } = environment;
-      await runGit({
-        cwd: directory,
-        args,
-        env: { GIT_CONFIG_NOSYSTEM, GIT_CONFIG_GLOBAL },
-        signal: ending.signal,
-      });
-      mkdirSync(join(directory, "info"), { recursive: true });
-      appendFileSync(join(directory, "config"), CONFIG);
-      appendFileSync(join(directory, "config"), `[core]\n\tignoreCase = ${isIgnoringCase}\n`);
-      // Written last: the file tells that the store is complete.
-      const attributes = "* -text -eol -filter -ident -working-tree-encoding\n";
-      writeFileSync(join(directory, "info/attributes"), attributes);
-    }
+    if (!isComplete(directory)) await createSnapshotStore({ directory, root, isIgnoringCase, signal });
     writeFileSync(join(directory, "info/exclude"), root.rules, "latin1");
   }
 
   /** Returns the size of all objects (bytes). */
   async function sizeOfStore(): Promise<number> {
     const output = await textOf(git(["count-objects", "-v"])).catch(() => "");
-    const sizes = [...output.matchAll(/^size(?:-pack)?: (\d+)$/gm)].map(([, size]) => Number(size));
+    const sizes = [...output.matchAll(/^size(?:-pack|-garbage)?: (\d+)$/gm)].map(([, size]) => Number(size));
     return sizes.reduce((sum, size) => sum + size, 0) * 1024;
   }
 
   function forgetIndex(): void {
     last = undefined;
-    metadata.clear();
-    usual.clear();
+    metadata.forget();
     for (const path of [indexFile, `${indexFile}.lock`]) rmSync(path, { force: true });
   }
 
   /** Runs functions one after the other, because they share the index. */
   function exclusive<T>(run: () => Promise<T>): Promise<T> {
     const done = chain.then(async () => {
-      if (ending.signal.aborted) throw new GitFailure("the bridge ends");
+      if (signal.aborted) throw new GitFailure("the bridge ends");
       ready ??= prepare();
       await ready;
       return run();
     });
-    chain = done.catch(() => {
-      if (ending.signal.aborted) return;
-      // Starts again with an empty store, which may be damaged or deleted.
-      ready = undefined;
-      rmSync(join(directory, "info/attributes"), { force: true });
-    });
+    chain = done.catch(startAgain);
     return done;
   }
 
-  function remember(path: string, stats: Stats): void {
-    const now = metadataOf(stats);
-    const mode = gitMode(stats);
-    if (!usual.has(mode)) usual.set(mode, now);
-    options.replaced(path, metadata.get(path));
-    if (isSameMetadata(usual.get(mode), now)) metadata.delete(path);
-    else metadata.set(path, now);
+  /** Lets the next snapshot start with an empty store, because the store may be damaged or deleted. */
+  function startAgain(): void {
+    if (signal.aborted) return;
+    ready = undefined;
+    markIncomplete(directory);
   }
 
   async function takeOnce(scope: readonly string[]): Promise<Snapshot> {
+    if (!existsSync(indexFile)) forgetIndex(); // deleted, because it was not used for long
+    const remember = (path: string, stats: Stats) => options.replaced(path, metadata.remember(path, stats));
     const listing = { root, scope, isIgnoringCase, except, left, mayKeep, git, remember };
     const found = listNames({ ...listing, isFirst: last === undefined });
     await update(found.names);
@@ -248,34 +195,29 @@ export function createSnapshotRepository(options: RepositoryOptions): SnapshotRe
 
   async function* compare(before: Snapshot, after: Snapshot): AsyncGenerator<Difference> {
     if (before.tree === after.tree) return;
-    let facts: string | undefined;
-    for await (const parts of splitParts(git(["diff-tree", "-r", "-z", before.tree, after.tree])))
-      for (const part of parts) {
-        if (facts === undefined) {
-          facts = part;
-          continue;
-        }
-        const [modeBefore = "", modeAfter = "", objectBefore = "", objectAfter = ""] = facts
-          .slice(1)
-          .split(" ");
-        facts = undefined;
-        yield { path: pathIn(top, part), modeBefore, modeAfter, objectBefore, objectAfter };
-      }
+    try {
+      const output = git(["diff-tree", "-r", "-z", before.tree, after.tree]);
+      for await (const { name, ...rest } of parseDifferences(output))
+        yield { path: pathIn(top, name), ...rest };
+    } catch (error) {
+      startAgain();
+      throw error;
+    }
+  }
+
+  async function* read(objects: readonly string[]): AsyncGenerator<Buffer | undefined> {
+    const input = objects.map((object) => `${object}\n`);
+    for await (const bytes of readObjects(objects, git(["cat-file", "--batch"], input, shared))) {
+      if (!bytes) startAgain();
+      yield bytes;
+    }
   }
 
   return {
     top,
     take: (scope) => exclusive(() => take(scope)),
     compare,
-    read: (objects) =>
-      readObjects(
-        objects,
-        git(
-          ["cat-file", "--batch"],
-          objects.map((object) => `${object}\n`),
-          shared,
-        ),
-      ),
+    read,
     async filesNamed(name) {
       const args = [
         "ls-files",
@@ -292,34 +234,14 @@ export function createSnapshotRepository(options: RepositoryOptions): SnapshotRe
         .filter(Boolean)
         .map((one) => pathIn(top, one));
     },
-    metadataOf: (path, mode) => metadata.get(path) ?? usual.get(mode),
-    usualMetadata: (mode) => usual.get(mode),
+    metadataOf: metadata.of,
+    usualMetadata: metadata.usual,
     async close() {
       ending.abort();
       await chain;
       if (existsSync(directory)) forgetIndex();
     },
   };
-}
-
-function gitMode(stats: Stats): string {
-  if (stats.isSymbolicLink()) return "120000";
-  return stats.mode & 0o100 ? "100755" : "100644";
-}
-
-function isSameMetadata(a: Metadata | undefined, b: Metadata): boolean {
-  return a?.mode === b.mode && a.uid === b.uid && a.gid === b.gid;
-}
-
-/** Returns whether the disk of a root treats names as equal that differ only in case. */
-async function isCaseIgnored({ top, repository }: Root): Promise<boolean> {
-  const path = repository ? join(top, ".git") : top;
-  const swapped = basename(path).replace(/[a-z]/gi, (c) => (c < "a" ? c.toLowerCase() : c.toUpperCase()));
-  if (swapped === basename(path)) return false;
-  const [own, other] = await Promise.all(
-    [path, join(dirname(path), swapped)].map((one) => disk.lstat(one).catch(() => undefined)),
-  );
-  return other !== undefined && other.ino === own?.ino;
 }
 
 /** Escapes a name for a pathspec with `:(glob)`. */

@@ -1,10 +1,9 @@
 /** Takes snapshots of all directories that a shell command may change, and of the Git repositories inside them. */
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { attempt } from "../../base/attempt.ts";
 import { realPath } from "../../system/file-state.ts";
 import { isBelow } from "../../system/path-relations.ts";
+import { deleteUnused } from "./delete-unused.ts";
 import { findRoot, linkedWorkTrees, REFUSED } from "./find-root.ts";
 import { GitFailure, hasGit } from "./run-git.ts";
 import {
@@ -16,9 +15,6 @@ import {
 
 /** Maximum number of directories, because Git must run for each of them. */
 const MAX_ROOTS = 16;
-
-/** Time after which an unused store is deleted. */
-const UNUSED_AFTER_MS = 24 * 60 * 60 * 1_000;
 
 export const NO_GIT = "shell commands are not compared without Git 2.32 or later";
 const NO_ANSWER = "Git could not compare a directory";
@@ -138,14 +134,4 @@ export function createSnapshotRoots({ stateDirectory, ...options }: RootsOptions
       await Promise.all([...repositories.values()].map((repository) => repository.close()));
     },
   };
-}
-
-/** Deletes the stores that no Neovim has used for a day. */
-function deleteUnused(stores: string): void {
-  if (!existsSync(stores)) return;
-  for (const name of readdirSync(stores)) {
-    const store = join(stores, name);
-    const used = attempt(() => statSync(store).mtimeMs) ?? 0;
-    if (Date.now() - used > UNUSED_AFTER_MS) attempt(() => rmSync(store, { recursive: true, force: true }));
-  }
 }
