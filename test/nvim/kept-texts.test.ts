@@ -45,10 +45,11 @@ function keptTexts(nvim: Nvim): Kept[] {
   return names
     .filter((name) => name.endsWith(".json"))
     .sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10))
-    .map((name) => Kept.parse(JSON.parse(readFileSync(join(directory, name), "utf8"))));
+    .map((name) => JSON.parse(readFileSync(join(directory, name), "utf8")))
+    .map((stored) => Kept.parse(stored.value ?? stored));
 }
 
-/** Saves kept texts, as an earlier Neovim would. */
+/** Saves kept texts, as an earlier version of the plugin would in an earlier Neovim. */
 function saveTexts(nvim: Nvim, texts: Record<number, Kept>): void {
   mkdirSync(keptDirectory(nvim), { recursive: true });
   for (const [id, kept] of Object.entries(texts))
@@ -360,9 +361,11 @@ t.test("the draft of a review is deleted after the decision, and other Neovims i
   await reviewer.review();
   await nvim.input("Amine<Esc>");
   await waitFor(() => drafts(nvim).includes("twomine"), "the draft");
+  const old = Date.now() / 1000 - 8 * 24 * 3600;
+  utimesSync(join(draftDirectory(nvim), `${nvim.pid}.json`), old, old);
   const other = await startNvim(t, { after: nvim });
   await hostRuns(other);
-  t.match(drafts(nvim), "twomine");
+  t.match(drafts(nvim), "twomine", "also if the user has not edited the draft for a week");
   await nvim.input(":GeminiReject<CR>");
   await waitFor(() => drafts(nvim) === "", "the draft to be deleted");
   t.same(keptTexts(nvim), []);

@@ -63,7 +63,7 @@ t.test(
     await first.says(/This file cannot have notes/);
     await first.command("qa!").catch(() => {});
     await first.exited;
-    t.match(JSON.parse(readFileSync(saved(first), "utf8")), [{ first: 1, last: 1, text: "why?" }]);
+    t.match(JSON.parse(readFileSync(saved(first), "utf8")).value, [{ first: 1, last: 1, text: "why?" }]);
 
     const { nvim: next } = await startBridge(t, { after: first, init: MAP });
     await next.says(/1 note from an earlier session/);
@@ -99,7 +99,7 @@ t.test("a Neovim keeps what another Neovim has done with the same notes", async 
   await first.input("3GOnew<Esc>");
   await first.command("qa!").catch(() => {});
   await first.exited;
-  const notes = () => JSON.parse(readFileSync(saved(second), "utf8"));
+  const notes = () => JSON.parse(readFileSync(saved(second), "utf8")).value;
   const texts = (list: { text: string }[]) => list.map(({ text }) => text).sort();
   t.same(texts(notes()), ["edited later", "moved again"]);
   await second.command("qa!").catch(() => {});

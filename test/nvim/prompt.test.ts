@@ -16,9 +16,9 @@ const isOpen = "vim.fn.bufname() == 'gemini-bridge://prompt'";
 const file = (nvim: Nvim) => join(nvim.dirs.state, "nvim/gemini-bridge-prompts.json");
 const past = (nvim: Nvim) =>
   z
-    .array(z.object({ text: z.string(), time: z.number() }))
+    .object({ version: z.literal(1), value: z.array(z.object({ text: z.string(), time: z.number() })) })
     .parse(JSON.parse(readFileSync(file(nvim), "utf8")))
-    .map((prompt) => prompt.text);
+    .value.map((prompt) => prompt.text);
 
 t.test(":GeminiPrompt opens a buffer, and :w sends its text", async (t) => {
   const nvim = await start(t);
@@ -165,6 +165,9 @@ t.test(":GeminiPrompt! offers the last prompts", async (t) => {
       writeFileSync(file(nvim), content);
       t.same(await nvim.lua("return #require('gemini-bridge.prompt.history').list()"), 0, content);
     }
+    writeFileSync(file(nvim), '[{"text":"old","time":1}]');
+    const list = await nvim.lua("return require('gemini-bridge.prompt.history').list()");
+    t.same(list, [{ text: "old", time: 1 }], "prompts of an earlier version are still found");
   });
 });
 

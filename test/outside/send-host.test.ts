@@ -10,7 +10,7 @@ import type { Nvim } from "../support/nvim.ts";
 const MUTE = { "agent.sh": "stty raw -echo; exec cat >keys\n" };
 
 const past = (nvim: Nvim): { text: string }[] =>
-  JSON.parse(readFileSync(join(nvim.dirs.state, "nvim/gemini-bridge-prompts.json"), "utf8"));
+  JSON.parse(readFileSync(join(nvim.dirs.state, "nvim/gemini-bridge-prompts.json"), "utf8")).value;
 
 /** Sends prompts to a CLI that prints nothing. */
 async function wait(nvim: Nvim, ...texts: string[]): Promise<void> {

@@ -10,26 +10,6 @@ local function create_directory(path)
   pcall(vim.fn.mkdir, vim.fs.dirname(path), "p")
 end
 
---- Returns the path of the file `{number}.json` in one of the plugin's state directories.
----@param directory string Name of a directory in `stdpath("state")`.
----@param number integer
----@return string
-function M.numbered(directory, number)
-  return vim.fs.joinpath(vim.fn.stdpath("state"), directory, number .. ".json")
-end
-
---- Returns the numbers of all files `{number}.json` in a state directory, in any order. Empty if the directory is
---- missing.
----@param directory string
----@return integer[]
-function M.numbers(directory)
-  local numbers = {}
-  for name in vim.fs.dir(vim.fs.joinpath(vim.fn.stdpath("state"), directory)) do
-    numbers[#numbers + 1] = tonumber(name:match("^(%d+)%.json$"))
-  end
-  return numbers
-end
-
 --- Creates an empty file. Fails if the file exists.
 ---@param path string
 ---@return string? problem Name of the error, such as "EEXIST".
@@ -81,16 +61,6 @@ function M.read(path)
     return vim.json.decode(table.concat(vim.fn.readfile(path), "\n"))
   end)
   return ok and value or nil
-end
-
---- Reads a list from a JSON file. Leaves out invalid entries.
----@generic T
----@param path string
----@param is_valid fun(entry: T): boolean
----@return T[] # Empty if the file is missing or damaged.
-function M.read_list(path, is_valid)
-  local list = M.read(path)
-  return vim.islist(list) and vim.tbl_filter(is_valid, list) or {}
 end
 
 return M

@@ -6,6 +6,7 @@ local config = require("gemini-bridge.config")
 local link = require("gemini-bridge.extension.link")
 local notify = require("gemini-bridge.notify")
 local status = require("gemini-bridge.bridge.status")
+local store = require("gemini-bridge.disk.store")
 
 local M = {}
 
@@ -19,24 +20,27 @@ local postponed = {}
 ---@type table<string, fun()[]>
 local waiting = {}
 
---- A file that lists the CLIs for which the user has answered "Never", one name per line.
-local NEVER_FILE = vim.fs.joinpath(vim.fn.stdpath("state"), "gemini-bridge", "no-extension")
+--- The stored list of the CLIs for which the user has answered "Never".
+local NAME = "gemini-bridge-no-extension"
 
 ---@return string[]
 local function never()
-  local ok, lines = pcall(vim.fn.readfile, NEVER_FILE)
-  return ok and lines or {}
+  return store.read_list(NAME, function(name)
+    return type(name) == "string"
+  end)
 end
 
 --- Saves the CLIs for which the user has answered "Never".
 ---@param names string[]
 local function write_never(names)
-  local ok = pcall(function()
-    vim.fn.mkdir(vim.fs.dirname(NEVER_FILE), "p", 448)
-    assert(vim.fn.writefile(names, NEVER_FILE) == 0)
-  end)
-  if not ok then
-    notify(("Your answer was not saved, because %s cannot be written."):format(NEVER_FILE), "warn")
+  local problem
+  if #names == 0 then
+    store.delete(NAME)
+  else
+    problem = store.write(NAME, names)
+  end
+  if problem then
+    notify("Your answer was not saved: " .. problem, "warn")
   end
 end
 

@@ -1,16 +1,15 @@
 --- Manages the notes that the user writes on lines of files. A note stays until it is sent to a CLI or deleted.
---- Stores notes for a week in a file that only the user can read. Several Neovims share this file: the last
---- edit of a note wins.
+--- Stores notes for a week in a file that several Neovims share: the last edit of a note wins.
 local config = require("gemini-bridge.config")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 local patterns = require("gemini-bridge.config.patterns")
-local private_file = require("gemini-bridge.disk.private_file")
 local scheduler = require("gemini-bridge.editor.scheduler")
+local store = require("gemini-bridge.disk.store")
 
 local M = {}
 
-local PATH = vim.fs.joinpath(vim.fn.stdpath("state"), "gemini-bridge-notes.json")
+local NAME = "gemini-bridge-notes"
 local MAX_AGE_S = 7 * 24 * 60 * 60
 --- Maximum number of notes and maximum total size. The oldest notes are removed first.
 local MAX_NOTES, MAX_SIZE_BYTES = 500, 1024 * 1024
@@ -86,7 +85,7 @@ end
 ---@param id string
 ---@return boolean
 local function is_stored(id)
-  return vim.iter(private_file.read_list(PATH, is_note)):any(function(note)
+  return vim.iter(store.read_list(NAME, is_note)):any(function(note)
     return note.id == id
   end)
 end
@@ -95,7 +94,7 @@ end
 ---@param stored table<string, gemini_bridge.Note> Notes in the file, by id.
 local function take_over(stored)
   -- Without a file, all notes were deleted. A file without any note is damaged.
-  local is_damaged = next(stored) == nil and vim.uv.fs_stat(PATH) ~= nil
+  local is_damaged = next(stored) == nil and store.time(NAME) ~= nil
   for id, note in pairs(by_id) do
     local found = stored[id]
     if found and found.at > note.at then
@@ -109,7 +108,7 @@ end
 --- Writes the notes of this Neovim to the file. Keeps what other Neovims have changed in the file.
 local function save()
   local all, stored = {}, {}
-  for _, note in ipairs(private_file.read_list(PATH, is_note)) do
+  for _, note in ipairs(store.read_list(NAME, is_note)) do
     stored[note.id] = note
     all[#all + 1] = not known[note.id] and is_recent(note) and note or nil
   end
@@ -119,18 +118,17 @@ local function save()
   table.sort(all, function(a, b)
     return a.at > b.at or a.at == b.at and a.id > b.id
   end)
-  local kept, is_kept, size = {}, {}, 0
-  for _, note in ipairs(all) do
-    size = size + #note.text + #note.path
-    if #kept < MAX_NOTES and size <= MAX_SIZE_BYTES then
-      kept[#kept + 1], is_kept[note.id] = note, true
-    end
+  local kept = store.fitting(all, MAX_NOTES, MAX_SIZE_BYTES, function(note)
+    return #note.text + #note.path
+  end)
+  local is_kept, problem = {}, nil
+  for _, note in ipairs(kept) do
+    is_kept[note.id] = true
   end
-  local problem
   if #kept == 0 then
-    vim.uv.fs_unlink(PATH)
+    store.delete(NAME)
   else
-    problem = private_file.write(PATH, vim.json.encode(kept))
+    problem = store.write(NAME, kept)
   end
   if problem then
     return notify("The notes were not saved: " .. problem, "warn")
@@ -218,7 +216,7 @@ function M.load()
   end
   is_loaded = true
   local cwd = vim.fn.getcwd()
-  for _, note in ipairs(private_file.read_list(PATH, is_note)) do
+  for _, note in ipairs(store.read_list(NAME, is_note)) do
     if is_recent(note) and path.is_below(note.path, cwd) then
       by_id[note.id], known[note.id] = note, true
     end

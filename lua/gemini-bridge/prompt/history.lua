@@ -1,5 +1,5 @@
---- Stores the last prompts in a file that only the user can read.
-local private_file = require("gemini-bridge.disk.private_file")
+--- Stores the last prompts.
+local store = require("gemini-bridge.disk.store")
 
 local M = {}
 
@@ -10,7 +10,7 @@ local MAX_PROMPTS, MAX_SIZE_BYTES = 50, 1024 * 1024
 ---@field text string
 ---@field time integer Seconds since 1970.
 
-local PATH = vim.fs.joinpath(vim.fn.stdpath("state"), "gemini-bridge-prompts.json")
+local NAME = "gemini-bridge-prompts"
 
 ---@param value any
 ---@return boolean
@@ -21,7 +21,7 @@ end
 --- Saves the prompts.
 ---@param prompts gemini_bridge.PastPrompt[]
 local function write(prompts)
-  local problem = private_file.write(PATH, vim.json.encode(prompts))
+  local problem = store.write(NAME, prompts)
   if problem then
     require("gemini-bridge.notify")(
       "The prompt was not saved, and :GeminiPrompt! cannot restore it: " .. problem,
@@ -33,7 +33,7 @@ end
 --- Returns the last prompts, newest first.
 ---@return gemini_bridge.PastPrompt[]
 function M.list()
-  return private_file.read_list(PATH, is_prompt)
+  return store.read_list(NAME, is_prompt)
 end
 
 --- Adds the newest prompt. Removes an older prompt with the same text.
@@ -43,14 +43,13 @@ function M.add(text)
   if text == "" then
     return
   end
-  local prompts, size = { { text = text, time = os.time() } }, #text
-  for _, prompt in ipairs(M.list()) do
-    size = size + #prompt.text
-    if prompt.text ~= text and #prompts < MAX_PROMPTS and size <= MAX_SIZE_BYTES then
-      prompts[#prompts + 1] = prompt
-    end
-  end
-  write(prompts)
+  local prompts = vim.tbl_filter(function(prompt)
+    return prompt.text ~= text
+  end, M.list())
+  table.insert(prompts, 1, { text = text, time = os.time() })
+  write(store.fitting(prompts, MAX_PROMPTS, MAX_SIZE_BYTES, function(prompt)
+    return #prompt.text
+  end))
 end
 
 return M

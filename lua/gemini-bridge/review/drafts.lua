@@ -1,13 +1,12 @@
 --- Saves drafts to a file every second. A draft is a text that the user has edited in a review, until the file on disk
 --- contains the text. The next Neovim restores the drafts if this Neovim exits without |VimLeavePre|: after a kill or
 --- |:noautocmd|.
-local private_file = require("gemini-bridge.disk.private_file")
 local records = require("gemini-bridge.review.records")
 local scheduler = require("gemini-bridge.editor.scheduler")
+local store = require("gemini-bridge.disk.store")
 
 local M = {}
 
---- Name of a directory in `stdpath("state")`.
 local DIRECTORY = "gemini-bridge-drafts"
 local SAVE_INTERVAL_MS = 1000
 
@@ -22,14 +21,14 @@ local is_following = false
 
 ---@param pid integer
 ---@return string
-local function file_of(pid)
-  return private_file.numbered(DIRECTORY, pid)
+local function name_of(pid)
+  return DIRECTORY .. "/" .. pid
 end
 
 --- Deletes the draft file of this Neovim.
 function M.delete()
   if saved then
-    vim.uv.fs_unlink(file_of(vim.fn.getpid()))
+    store.delete(name_of(vim.fn.getpid()))
     saved = nil
   end
 end
@@ -45,7 +44,7 @@ local function save()
   end
   local is_new = not vim.deep_equal(drafts, saved)
   -- On a full disk, tries again after the interval.
-  if is_new and not private_file.write(file_of(vim.fn.getpid()), vim.json.encode(drafts)) then
+  if is_new and not store.write(name_of(vim.fn.getpid()), drafts) then
     saved = drafts
   end
   scheduler.after(SAVE_INTERVAL_MS, save)
@@ -71,13 +70,13 @@ end
 ---@return gemini_bridge.Draft[]
 function M.take_over()
   local drafts = {}
-  for _, pid in ipairs(private_file.numbers(DIRECTORY)) do
+  for _, pid in ipairs(store.numbers(DIRECTORY)) do
     -- In a container, an ended Neovim may have had the process id of this Neovim.
     if vim.uv.kill(pid, 0) ~= 0 or pid == vim.fn.getpid() and not saved then
-      private_file.expire(file_of(pid))
-      local found = private_file.read_list(file_of(pid), is_draft)
+      store.expire(name_of(pid))
+      local found = store.read_list(name_of(pid), is_draft)
       -- Several Neovims may read the same drafts at once. Only the process that deletes the file takes the drafts.
-      if vim.uv.fs_unlink(file_of(pid)) then
+      if store.delete(name_of(pid)) then
         vim.list_extend(drafts, found)
       end
     end

@@ -6,9 +6,9 @@ local choose = require("gemini-bridge.editor.choose")
 local drafts = require("gemini-bridge.review.drafts")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
-local private_file = require("gemini-bridge.disk.private_file")
 local records = require("gemini-bridge.review.records")
 local scheduler = require("gemini-bridge.editor.scheduler")
+local store = require("gemini-bridge.disk.store")
 local text = require("gemini-bridge.review.text")
 local window = require("gemini-bridge.editor.window")
 
@@ -20,7 +20,6 @@ local MAX_SIZE_BYTES = 8 * 1024 * 1024
 --- event does not fire if Neovim is killed.
 local SAVE_DELAY_MS = 200
 
---- Name of a directory in `stdpath("state")`.
 local DIRECTORY = "gemini-bridge-kept"
 local PREFIX = "gemini://kept/"
 
@@ -38,23 +37,23 @@ local own = {}
 
 ---@param id integer
 ---@return string
-local function file_of(id)
-  return private_file.numbered(DIRECTORY, id)
+local function name_of(id)
+  return DIRECTORY .. "/" .. id
 end
 
 ---@param kept gemini_bridge.KeptText
 local function save(kept)
   local saved = { path = kept.path, text = kept.text, deleted = kept.deleted, quiet = kept.quiet }
-  kept.is_unsaved = private_file.write(file_of(kept.id), vim.json.encode(saved)) ~= nil
+  kept.is_unsaved = store.write(name_of(kept.id), saved) ~= nil
 end
 
---- Reads a saved text. Deletes the file if it is older than a week.
+--- Reads a saved text. Deletes the text if it is older than a week.
 ---@param id integer
 ---@return gemini_bridge.KeptText?
 local function load(id)
-  private_file.expire(file_of(id))
-  local saved = private_file.read(file_of(id))
-  if type(saved) == "table" and type(saved.path) == "string" and type(saved.text) == "string" then
+  store.expire(name_of(id))
+  local saved = store.read(name_of(id))
+  if saved and type(saved.path) == "string" and type(saved.text) == "string" then
     local is_deleted, is_quiet = saved.deleted == true, saved.quiet == true
     return { id = id, path = saved.path, text = saved.text, deleted = is_deleted, quiet = is_quiet }
   end
@@ -64,7 +63,7 @@ end
 ---@return gemini_bridge.KeptText[]
 local function all()
   local texts = vim.tbl_values(own)
-  for _, id in ipairs(private_file.numbers(DIRECTORY)) do
+  for _, id in ipairs(store.numbers(DIRECTORY)) do
     if not own[id] then
       texts[#texts + 1] = load(id)
     end
@@ -162,7 +161,7 @@ local function add(draft)
     return kept.path == draft.filePath and kept.text == content
   end)
   local id = same and same.id or earlier[1] and earlier[1].id + 1 or 1
-  while not same and private_file.create(file_of(id)) == "EEXIST" do
+  while not same and store.create(name_of(id)) == "EEXIST" do
     id = id + 1 -- another Neovim has just used this id
   end
   -- Uses the same record as the buffer of this text, so that deleting the buffer deletes the text.
@@ -174,7 +173,7 @@ local function add(draft)
   for _, kept in ipairs(earlier) do
     size = size + #kept.text
     if size > MAX_SIZE_BYTES and kept.id ~= id then
-      vim.uv.fs_unlink(file_of(kept.id))
+      store.delete(name_of(kept.id))
     end
   end
   return added
@@ -234,9 +233,8 @@ function M.show(file)
   choose(texts, {
     prompt = "Your edits of a proposal that was not written:",
     format_item = function(kept)
-      local stat = vim.uv.fs_stat(file_of(kept.id))
-      local time = stat and os.date(" (%d %b %H:%M)", stat.mtime.sec) or ""
-      return path.display(kept.path) .. time
+      local at = store.time(name_of(kept.id))
+      return path.display(kept.path) .. (at and os.date(" (%d %b %H:%M)", at) or "")
     end,
   }, function(choice)
     if choice then
