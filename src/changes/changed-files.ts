@@ -36,6 +36,8 @@ export interface ChangedFiles {
   all(): FileChange[];
   /** Returns the changed files, and the files that an agent may be about to change. */
   known(): FileChange[];
+  /** Whether there is no known file. */
+  readonly isEmpty: boolean;
   /** Sets the record of a file. */
   set(change: FileChange, cause?: Cause): void;
   /**
@@ -103,6 +105,9 @@ export function createChangedFiles({ stored, edits, isOwnFile }: ChangedFilesOpt
     get: (path) => files.get(path),
     all: () => [...files.values()].filter(isChanged),
     known: () => [...files.values()],
+    get isEmpty() {
+      return files.size === 0;
+    },
     set,
     follow(before, now, turn) {
       if (now.version === before.version || (turn && isOwnFile(turn.cli, before.path))) return;

@@ -14,7 +14,7 @@ export interface ShownChanges {
 
 interface ShownChangesOptions {
   bridge: Pick<Bridge, "tell">;
-  files: Pick<ChangedFiles, "on" | "known">;
+  files: Pick<ChangedFiles, "on" | "isEmpty">;
   /** Returns whether any agent is in a turn. */
   areAgentsAtWork(): boolean;
 }
@@ -26,7 +26,7 @@ export function createShownChanges({ bridge, files, areAgentsAtWork }: ShownChan
   let following: boolean | undefined;
 
   function followUser(): void {
-    const active = areAgentsAtWork() || files.known().length > 0;
+    const active = areAgentsAtWork() || !files.isEmpty;
     if (following === active) return;
     following = active;
     bridge.tell("changes_follow", { active });
