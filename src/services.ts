@@ -66,6 +66,14 @@ function followChanges({ bridge, boot, log, profiles }: ServicesOptions, { names
   return { changes, store, temporaryFiles, userFiles };
 }
 
+/** Creates a list of the clients of several lists. Lists may be added later. */
+function joinLists(lists: readonly ClientList[]): ClientList {
+  return {
+    connected: () => lists.flatMap((list) => list.connected()),
+    get: (id) => lists.map((list) => list.get(id)).find((client) => client !== undefined),
+  };
+}
+
 type Features = ReturnType<typeof createFeatures>;
 
 /** Creates all features, each after the features that it needs. */
@@ -85,10 +93,7 @@ function createFeatures(options: ServicesOptions) {
     });
   /** Clients by protocol. */
   const lists: ClientList[] = [sessions];
-  const clients: ClientList = {
-    connected: () => lists.flatMap((list) => list.connected()),
-    get: (id) => lists.map((list) => list.get(id)).find((client) => client !== undefined),
-  };
+  const clients = joinLists(lists);
 
   const agents = followAgents(options, clients, interrupted, settings);
   const { terminals, turns, names, hooksOff } = agents;
