@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import t from "tap";
-import { splitLines } from "../../src/changes/difference/compare-lines.ts";
 import {
   editedByUser,
   editedByAgent as editedInTurn,
@@ -133,19 +132,4 @@ t.test("no sequence of edits by agent and user loses a line of the user", async 
     }
   };
   fc.assert(fc.property(fc.array(step, { maxLength: 12 }), run), fuzz(t, "edits, keeps and undos", 300));
-});
-
-t.test("undo restores the bytes from before the first edit, whatever agents wrote later", async (t) => {
-  const line = fc.string({ unit: fc.constantFrom("a", "b", "\n", "\r\n", "\xff"), maxLength: 30 });
-  fc.assert(
-    fc.property(line, fc.array(line, { minLength: 1, maxLength: 5 }), (original, texts) => {
-      let text = trackText(splitLines(original));
-      for (const next of texts) text = editedByAgent(text, splitLines(next));
-      t.equal(reference(text).join(""), original);
-      const undone = undo(text, all(text));
-      t.equal(undone.lines.join(""), original);
-      t.strictSame(undone.hunks, []);
-    }),
-    fuzz(t, "agents", 300),
-  );
 });
