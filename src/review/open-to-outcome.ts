@@ -34,6 +34,11 @@ const soon = <T>(closed: Promise<T>): Promise<T | undefined> =>
  */
 type Shown = { review: Review; outcome: Promise<ReviewOutcome> };
 
+/** Returns what the next host needs of a review. */
+const infoOf = ({ id, sessionId, label, filePath, baseline }: Review): ReviewInfo => {
+  return { id, sessionId, label, filePath, baseline };
+};
+
 export function createReviews(options: ReviewsOptions): Reviews {
   const { bridge, log, clients } = options;
   const closing = new AbortController();
@@ -55,10 +60,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
   const openOf = (sessionId: string) =>
     all().filter((review) => review.state === "open" && review.sessionId === sessionId);
   const find = (sessionId: string, name: string) => openOf(sessionId).find((review) => review.name === name);
-  const infos = () =>
-    all().map(({ id, sessionId, label, filePath, baseline }): ReviewInfo => {
-      return { id, sessionId, label, filePath, baseline };
-    });
+  const infos = () => all().map(infoOf);
 
   let remembered = infos();
   /** Stores the open reviews if they have changed. */
