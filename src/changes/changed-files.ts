@@ -1,13 +1,31 @@
-/** Keeps one record for each file that agents change, and reports each update of a record to the listeners. */
+/**
+ * Keeps one record for each file that agents change, and reports each update of a record to the listeners. The texts of
+ * a long list are only in the store.
+ */
 import type { Author, Turn } from "../contract/turns.ts";
 import { type FileState, unknown } from "../system/file-state.ts";
 import type { EditsInProgress } from "./edits-in-progress.ts";
-import { beginChange, type FileChange, follow, isChanged } from "./file-change.ts";
+import { beginChange, type FileChange, follow, isChanged, lengthOf, withoutEarlier } from "./file-change.ts";
 import type { StoredChanges } from "./stored-changes.ts";
 
 /** Maximum total length of all texts (characters). Beyond this limit, the texts of further files are not kept. */
-const MAX_TEXT_LENGTH = 64 * 1024 * 1024;
+const MAX_TEXT_LENGTH = 256 * 1024 * 1024;
+/** Maximum total length of the texts in memory, except texts that must not be stored (characters). */
+const MAX_LENGTH_IN_MEMORY = 16 * 1024 * 1024;
 const FULL = "too many other changes are unreviewed; after you keep some, later changes can be undone";
+
+/** A record without its texts. */
+export type Outline = Omit<FileChange, "text">;
+
+interface Entry {
+  readonly outline: Outline;
+  readonly lastId: number;
+  /** The complete record; undefined if only the store has its texts. */
+  readonly change: FileChange | undefined;
+  /** Length of the texts (characters). */
+  readonly length: number;
+  readonly isChanged: boolean;
+}
 
 /** Reason for an update. */
 interface Cause {
@@ -31,11 +49,14 @@ export interface Update extends Cause {
 export interface ChangedFiles {
   /** Adds a listener that is called after each update. */
   on(listener: (update: Update) => void): void;
+  /** Returns the record of a file. If its texts were lost in the store, its earlier bytes are unknown. */
   get(path: string): FileChange | undefined;
+  /** Like `get`, without the cost of reading the texts. */
+  outline(path: string): Outline | undefined;
   /** Returns the changed files, in the order of their first change. */
-  all(): FileChange[];
+  all(): Outline[];
   /** Returns the changed files, and the files that an agent may be about to change. */
-  known(): FileChange[];
+  known(): Outline[];
   /** Whether there is no known file. */
   readonly isEmpty: boolean;
   /** Sets the record of a file. */
@@ -49,8 +70,8 @@ export interface ChangedFiles {
   tidy(path: string): void;
   /** Creates the record of a file, but does not set it. @param found state of the file before the agent's edit */
   begin(path: string, found: FileState, author: Author): FileChange;
-  /** Adds stored records, for example after a restart of the host process. */
-  restore(changes: readonly FileChange[]): void;
+  /** Adds a stored record, for example after a restart of the host process. */
+  restore(change: FileChange): void;
 }
 
 interface ChangedFilesOptions {
@@ -61,50 +82,74 @@ interface ChangedFilesOptions {
 }
 
 export function createChangedFiles({ stored, edits, isOwnFile }: ChangedFilesOptions): ChangedFiles {
-  const files = new Map<string, FileChange>();
+  const files = new Map<string, Entry>();
   const listeners: ((update: Update) => void)[] = [];
-  /** Total length of the texts of each file (characters). */
-  const sizes = new Map<string, number>();
-  let total = 0;
+  /** Total length of all texts, and of those in memory (characters). */
+  const total = { all: 0, inMemory: 0 };
 
-  function count(path: string, size: number): void {
-    total += size - (sizes.get(path) ?? 0);
-    if (size > 0) sizes.set(path, size);
-    else sizes.delete(path);
+  function count({ length, change }: Entry, sign: 1 | -1): void {
+    total.all += sign * length;
+    if (change) total.inMemory += sign * length;
   }
 
-  function put(change: FileChange): void {
-    files.set(change.path, change);
-    count(change.path, sizeOf(change));
+  function put(change: FileChange, isStored: boolean): void {
+    const { text, ...outline } = change;
+    const earlier = files.get(change.path);
+    if (earlier) count(earlier, -1);
+    const length = lengthOf(change);
+    const isLeft = isStored && total.inMemory + length > MAX_LENGTH_IN_MEMORY;
+    const entry = {
+      outline,
+      lastId: text.lastId,
+      change: isLeft ? undefined : change,
+      length,
+      isChanged: isChanged(change),
+    };
+    files.set(change.path, entry);
+    count(entry, 1);
   }
 
-  /** Forgets a file without changes, unless an agent is editing the file. Then reports an update. */
-  function updated(path: string, isWritten: boolean, cause: Cause = {}): void {
-    const change = files.get(path);
-    const isLeft = change && isChanged(change);
-    if (change && !isLeft && !edits.agentAt(path)) {
+  function get(path: string): FileChange | undefined {
+    const entry = files.get(path);
+    if (!entry || entry.change) return entry?.change;
+    const text = stored.textOf(path, entry.lastId);
+    return text ? { ...entry.outline, text } : withoutEarlier(entry.outline);
+  }
+
+  /**
+   * Forgets a file without changes, unless an agent is editing the file. Then reports an update.
+   * @param change the record of the file
+   */
+  function updated(
+    path: string,
+    isWritten: boolean,
+    cause: Cause = {},
+    change: FileChange | undefined = get(path),
+  ): void {
+    const entry = files.get(path);
+    if (entry && !entry.isChanged && !edits.agentAt(path)) {
       files.delete(path);
-      count(path, 0);
+      count(entry, -1);
       stored.forget(path);
     }
-    const update = { ...cause, path, change: isLeft ? change : undefined, isWritten };
+    const update = { ...cause, path, change: entry?.isChanged ? change : undefined, isWritten };
     for (const listener of listeners) listener(update);
   }
 
   function set(change: FileChange, cause: Cause = {}): void {
     const before = files.get(change.path);
-    if (before === change) return;
-    put(change);
-    stored.save(change);
-    const isWritten = cause.wrote !== undefined || (before && before.version !== change.version);
-    updated(change.path, isWritten ?? false, cause);
+    if (before?.change === change) return;
+    put(change, stored.save(change));
+    const isOther = before !== undefined && before.outline.version !== change.version;
+    updated(change.path, cause.wrote !== undefined || isOther, cause, change);
   }
 
   return {
     on: (listener) => void listeners.push(listener),
-    get: (path) => files.get(path),
-    all: () => [...files.values()].filter(isChanged),
-    known: () => [...files.values()],
+    get,
+    outline: (path) => files.get(path)?.outline,
+    all: () => [...files.values()].filter((entry) => entry.isChanged).map(({ outline }) => outline),
+    known: () => [...files.values()].map(({ outline }) => outline),
     get isEmpty() {
       return files.size === 0;
     },
@@ -112,30 +157,17 @@ export function createChangedFiles({ stored, edits, isOwnFile }: ChangedFilesOpt
     follow(before, now, turn) {
       if (now.version === before.version || (turn && isOwnFile(turn.cli, before.path))) return;
       const after = follow(before, now, turn);
-      set(after, { wrote: turn && { turn, before, after } });
+      // Nothing is known while the folder of a file cannot be read. The stored record must then stay.
+      if (after !== before) set(after, { wrote: turn && { turn, before, after } });
     },
     tidy: (path) => updated(path, false),
     begin(path, found, author) {
-      const fits = found.kind !== "known" || total + found.text.length <= MAX_TEXT_LENGTH;
+      const fits = found.kind !== "known" || total.all + found.text.length <= MAX_TEXT_LENGTH;
       return beginChange(path, fits ? found : { ...unknown(FULL), version: found.version }, author);
     },
-    restore(changes) {
-      for (const change of changes) {
-        put(change);
-        updated(change.path, false);
-      }
+    restore(change) {
+      put(change, true);
+      updated(change.path, false, {}, change);
     },
   };
-}
-
-function sizeOf({ text }: FileChange): number {
-  const old = text.hunks.reduce(
-    (sum, hunk) => sum + lengthOf(hunk.old) + lengthOf(hunk.edited?.lines ?? []),
-    0,
-  );
-  return old + lengthOf(text.lines);
-}
-
-function lengthOf(lines: readonly string[]): number {
-  return lines.reduce((sum, line) => sum + line.length, 0);
 }

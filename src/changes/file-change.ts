@@ -152,6 +152,17 @@ function forgotten(change: FileChange, reason: string): FileChange {
   return { ...change, before: "unknown", reason, opaque: undefined, text: trackText([]) };
 }
 
+/** Returns the record of a changed file whose stored texts are lost. */
+export function withoutEarlier(change: Omit<FileChange, "text">): FileChange {
+  return { ...forgotten({ ...change, text: trackText([]) }, NOT_KNOWN), touched: true };
+}
+
+/** Returns the total length of all texts of a record (characters). */
+export function lengthOf({ text }: FileChange): number {
+  const of = (lines: readonly string[]) => lines.reduce((sum, line) => sum + line.length, 0);
+  return text.hunks.reduce((sum, { old, edited }) => sum + of(old) + of(edited?.lines ?? []), of(text.lines));
+}
+
 export const NOT_KNOWN = "its earlier bytes are unknown";
 
 function linesOf(found: FileState): string[] {

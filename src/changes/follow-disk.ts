@@ -48,16 +48,17 @@ export function createDiskFollower(options: DiskFollowerOptions): DiskFollower {
   const { files, edits, commands, openPlaces, enqueue } = options;
   const areCommandsRunning = () => commands.runner !== undefined;
   const watch = createFileWatch((paths) => void enqueue(() => lookAgain(paths)));
-  files.on(({ path }) => (files.get(path) ? watch.add(path) : watch.remove(path)));
+  files.on(({ path }) => (files.outline(path) ? watch.add(path) : watch.remove(path)));
 
   async function compareOne(path: string): Promise<void> {
-    const change = files.get(path);
-    if (!change || edits.agentAt(path) || (await versionAt(path)) === change.version) return;
+    const version = files.outline(path)?.version;
+    if (version === undefined || edits.agentAt(path) || (await versionAt(path)) === version) return;
     const wereRunning = areCommandsRunning();
     const now = await readStableState(path);
     // Stops if an agent's edit or command has begun or ended meanwhile. The end of each edit and command triggers
     // another comparison.
-    if (edits.agentAt(path) || areCommandsRunning() !== wereRunning) return;
+    const change = files.get(path);
+    if (!change || edits.agentAt(path) || areCommandsRunning() !== wereRunning) return;
     if (now.kind === "absent" && change.exists && !wereRunning) await followRename(change);
     files.follow(change, now, commands.runner);
   }
@@ -65,7 +66,7 @@ export function createDiskFollower(options: DiskFollowerOptions): DiskFollower {
   /** If the user has renamed the file, lists the change under the new path. */
   async function followRename(change: FileChange): Promise<void> {
     const name = await findMovedFile(change, await openPlaces(), commands);
-    if (name !== undefined && !files.get(name))
+    if (name !== undefined && !files.outline(name))
       files.set(follow({ ...change, path: name }, await readState(name)));
   }
 

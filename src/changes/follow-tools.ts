@@ -105,10 +105,9 @@ export function createToolFollower(options: ToolFollowerOptions): ToolFollower {
     const before = known ?? files.begin(path, unknown(NOT_KNOWN), turn);
     if (isReviewed) {
       commands.noticed(path, { to: now, isUser: true });
-      const after = follow(before, now);
-      history.agreed(path, textsOf(before, after));
-      files.set(after);
-    } else files.follow(before, now, turn);
+      history.agreed(path, textsOf(before, follow(before, now)));
+    }
+    files.follow(before, now, isReviewed ? undefined : turn);
   }
 
   async function editReported(step: TurnStep & { kind: "tool_ended" }, named: string): Promise<void> {
@@ -146,7 +145,7 @@ export function createToolFollower(options: ToolFollowerOptions): ToolFollower {
   async function readChanged(versions: ReadonlyMap<string, string>): Promise<Seen[]> {
     const changed: Seen[] = [];
     for (const [path, version] of versions)
-      if (files.get(path)?.version !== version) changed.push({ path, now: await readState(path) });
+      if (files.outline(path)?.version !== version) changed.push({ path, now: await readState(path) });
     return changed;
   }
 
@@ -177,7 +176,7 @@ export function createToolFollower(options: ToolFollowerOptions): ToolFollower {
     const known = together && !wasListed ? undefined : files.get(path);
     const change = known ?? files.begin(path, before, turn);
     const mixed = together ? { ...change, together } : change;
-    if (agreements.take(path, after)) files.set(follow(change, after));
+    if (agreements.take(path, after)) files.follow(change, after);
     else if (after.version === change.version && together) files.set(mixed);
     else files.follow(mixed, after, turn);
   }

@@ -70,7 +70,7 @@ export function createKeepAndUndo(
    * created file may block the path of a file that must be restored.
    */
   function createdFirst(chosen: readonly Chosen[]): Chosen[] {
-    const isCreated = ({ path }: Chosen) => files.get(path)?.before === "absent";
+    const isCreated = ({ path }: Chosen) => files.outline(path)?.before === "absent";
     return [...chosen].sort((a, b) => Number(isCreated(b)) - Number(isCreated(a)));
   }
 
@@ -92,7 +92,7 @@ export function createKeepAndUndo(
 
   async function undo(one: Chosen, turn: number | undefined, isAlone: boolean): Promise<Done | undefined> {
     const { path } = one;
-    const { version } = files.get(path) ?? {};
+    const { version } = files.outline(path) ?? {};
     await disk.prepare(path);
     const before = changed(path);
     if (!before) return undefined;

@@ -1,4 +1,5 @@
 /** Restores the undecided changes of an earlier host, and takes over those of ended Neovims. */
+import { createYielder } from "../base/work-slices.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 import type { Store } from "../store/store.ts";
 import type { ChangedFiles } from "./changed-files.ts";
@@ -9,7 +10,7 @@ interface StartOptions {
   bridge: Pick<Bridge, "tell">;
   store: Pick<Store, "takeOver">;
   stored: Pick<StoredChanges, "restore">;
-  files: Pick<ChangedFiles, "get" | "restore">;
+  files: Pick<ChangedFiles, "outline" | "restore">;
   disk: Pick<DiskFollower, "compare">;
   staging: { wrote(path: string): void; keep(): Promise<void> };
   mayStore(path: string): boolean;
@@ -27,7 +28,7 @@ export async function restoreAtStart(options: StartOptions): Promise<void> {
   const taken = await restoreStored(options, mayStore);
   for (const path of taken) staging.wrote(path);
   if (taken.length > 0) await staging.keep();
-  const count = taken.filter((path) => files.get(path)).length;
+  const count = taken.filter((path) => files.outline(path)).length;
   const found = [...counted(count, "unreviewed change"), ...counted(options.notes, "note")].join(" and ");
   const remedy = count > 0 ? "see :GeminiChanges" : "send them with :GeminiSend --notes";
   if (found) bridge.tell("message", { level: "info", text: `${found} from an earlier session: ${remedy}` });
@@ -42,11 +43,15 @@ async function restoreStored(
   { stored, files, disk }: StartOptions,
   isWanted = (_path: string) => true,
 ): Promise<string[]> {
-  const changes = stored.restore().filter(({ path }) => !files.get(path) && isWanted(path));
-  files.restore(changes);
-  const paths = changes.map(({ path }) => path);
+  const yieldIfDue = createYielder();
+  const paths: string[] = [];
+  for (const change of stored.restore((path) => !files.outline(path) && isWanted(path))) {
+    await yieldIfDue();
+    files.restore(change);
+    paths.push(change.path);
+  }
   await disk.compare(paths);
-  return paths.filter((path) => files.get(path));
+  return paths.filter((path) => files.outline(path));
 }
 
 function counted(count: number, noun: string): string[] {

@@ -8,12 +8,12 @@ import type { UserFiles } from "../system/user-files.ts";
 import type { ChangedFiles } from "./changed-files.ts";
 import type { ShellCommands } from "./commands/shell-commands.ts";
 import type { EditsInProgress } from "./edits-in-progress.ts";
-import { type FileChange, follow, isChanged, textOf } from "./file-change.ts";
+import { type FileChange, follow, isChanged, lengthOf, textOf } from "./file-change.ts";
 import type { DiskFollower } from "./follow-disk.ts";
 import { type Step, summaryOf, tellResult, tryEach } from "./tell-result.ts";
 import type { UndoNotes } from "./undo-notes.ts";
 
-/** Limits for decisions that can be reverted: number of decisions, and total length of their files (characters). */
+/** Limits for decisions that can be reverted: number of decisions, and total length of their texts (characters). */
 const MAX_DECISIONS = 50;
 const MAX_TEXT_LENGTH = 32 * 1024 * 1024;
 
@@ -57,7 +57,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     decisions.push(decision);
     let size = 0;
     const fits = ({ steps }: Decision) => {
-      for (const { before } of steps) size += before.text.lines.reduce((sum, line) => sum + line.length, 0);
+      for (const { before } of steps) size += lengthOf(before);
       return size <= MAX_TEXT_LENGTH;
     };
     const last = decisions.findLastIndex((one) => !fits(one));
@@ -66,7 +66,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
 
   /** Returns whether a running command of an agent may change a file without changes. */
   function mayBeWritten(path: string): boolean {
-    return commands.runner !== undefined && !files.get(path);
+    return commands.runner !== undefined && !files.outline(path);
   }
 
   /** Reverts a decision to keep a change: lists the change again. */

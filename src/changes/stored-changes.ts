@@ -7,20 +7,26 @@ import { attempt } from "../base/attempt.ts";
 import type { Store } from "../store/store.ts";
 import { HIDDEN } from "../system/file-state.ts";
 import { splitLines } from "./difference/compare-lines.ts";
+import type { TrackedText } from "./difference/edits-to-hunks.ts";
 import { type FileChange, isChanged } from "./file-change.ts";
 
 /** Maximum age of a stored change. */
 const MAX_AGE_MS = 7 * 24 * 60 * 60 * 1_000;
 
-/** Maximum total size of the texts of all stored changes (bytes). */
-const MAX_SIZE_BYTES = 256 * 1024 * 1024;
+/** Maximum total size of the texts of all stored changes (bytes). More than their length, because hunks are JSON. */
+const MAX_SIZE_BYTES = 512 * 1024 * 1024;
 
 export interface StoredChanges {
-  /** Stores a change. Removes it instead if nothing is changed, or if the text of the file must not be stored. */
-  save(change: FileChange): void;
+  /**
+   * Stores a change. Removes it instead if nothing is changed, or if the text of the file must not be stored.
+   * @returns whether the store has the texts
+   */
+  save(change: FileChange): boolean;
   forget(path: string): void;
-  /** Returns the stored changes, in the order in which the files were first changed. */
-  restore(): FileChange[];
+  /** Returns the stored text of a file; undefined if it is missing or damaged. */
+  textOf(path: string, lastId: number): TrackedText | undefined;
+  /** Yields the stored changes, in the order in which the files were first changed. @param isWanted selects files */
+  restore(isWanted: (path: string) => boolean): Iterable<FileChange>;
 }
 
 /** Schema of the mode and owner of a file. */
@@ -73,23 +79,35 @@ export function createStoredChanges(store: Store, mayStore: (path: string) => bo
     maxSize: MAX_SIZE_BYTES,
   });
 
+  function textOf(path: string, lastId: number): TrackedText | undefined {
+    const texts = list.texts(path);
+    const hunks = attempt(() => Hunks.parse(JSON.parse(texts?.["hunks"] ?? "")));
+    return hunks && { lines: splitLines(texts?.["lines"] ?? ""), hunks, lastId };
+  }
+
   return {
     save(change) {
       // Ignore files in an unreadable folder are unknown. The stored record describes the last state that was seen.
-      if (change.version === HIDDEN) return;
-      if (!isChanged(change) || !mayStore(change.path)) return list.delete(change.path);
+      if (change.version === HIDDEN) return false;
+      const isStored = isChanged(change) && mayStore(change.path);
       const { text, ...rest } = change;
-      const texts = { lines: text.lines.join(""), hunks: JSON.stringify(text.hunks) };
-      list.set(change.path, { ...rest, earlier: [...rest.earlier], lastId: text.lastId }, texts);
+      if (!isStored) list.delete(change.path);
+      else {
+        const texts = { lines: text.lines.join(""), hunks: JSON.stringify(text.hunks) };
+        list.set(change.path, { ...rest, earlier: [...rest.earlier], lastId: text.lastId }, texts);
+      }
+      return isStored;
     },
     forget: list.delete,
-    restore: () =>
-      list.entries().flatMap(({ key, value: { lastId, ...rest } }) => {
-        const texts = list.texts(key);
-        const hunks = attempt(() => Hunks.parse(JSON.parse(texts?.["hunks"] ?? "")));
-        if (hunks) return [{ ...rest, text: { lines: splitLines(texts?.["lines"] ?? ""), hunks, lastId } }];
-        list.delete(key);
-        return [];
-      }),
+    textOf,
+    *restore(isWanted) {
+      for (const { key, value } of list.entries()) {
+        if (!isWanted(key)) continue;
+        const { lastId, ...outline } = value;
+        const text = textOf(key, lastId);
+        if (text) yield { ...outline, text };
+        else list.delete(key);
+      }
+    },
   };
 }

@@ -31,19 +31,3 @@ t.test("a failed or reviewed edit without a reported start is not listed", async
   await ended("a.txt");
   t.equal(host.change("a.txt"), undefined);
 });
-
-t.test("beyond 64 MB of texts, further files are listed with the reason and never undone", async (t) => {
-  const host = new ChangesHost(t);
-  const text = "x".repeat(8 * 1024 * 1024 - 10);
-  for (const name of ["1", "2", "3", "4", "5", "6"]) host.write(name, text);
-  for (const name of ["1", "2", "3", "4", "5"]) await host.edit(name, `y${text}`);
-  t.match(host.change("5"), { fixed: /^too many other changes are unreviewed/ });
-  await host.undo("5");
-  t.match(host.messages(), [/cannot be restored: too many other changes/]);
-  t.ok(host.read("5").equals(Buffer.from(`y${text}`)));
-  await host.undo("1");
-  t.ok(host.read("1").equals(Buffer.from(text)), "the others are undone");
-  await host.edit("6", "short");
-  await host.undo("6");
-  t.ok(host.read("6").equals(Buffer.from(text)), "after a decision there is room again");
-});

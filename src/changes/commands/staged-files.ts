@@ -53,11 +53,13 @@ export function createStagedFiles(options: StagedFilesOptions): StagedFiles {
 
   async function record(): Promise<void> {
     timer = undefined;
-    const paths = [...due].filter((path) => files.get(path));
+    const paths = [...due].filter((path) => files.outline(path));
     due.clear();
+    const yieldIfDue = createYielder();
     for (const [path, staged] of await stagedObjects(paths)) {
-      const change = files.get(path);
-      if (change && change.staged !== staged) files.set({ ...change, staged });
+      await yieldIfDue();
+      const change = files.outline(path)?.staged === staged ? undefined : files.get(path);
+      if (change) files.set({ ...change, staged });
     }
   }
 
@@ -67,7 +69,7 @@ export function createStagedFiles(options: StagedFilesOptions): StagedFiles {
 
   return {
     wrote(path) {
-      if (files.get(path)?.staged !== undefined) return;
+      if (files.outline(path)?.staged !== undefined) return;
       due.add(path);
       recordLater();
     },
@@ -82,9 +84,10 @@ export function createStagedFiles(options: StagedFilesOptions): StagedFiles {
         recorded.map(({ path }) => path),
         versions,
       );
-      for (const change of recorded) {
-        const now = objects.get(change.path);
-        if (now === undefined || now === change.staged || !(await isCurrent(change, now))) continue;
+      for (const { path, staged } of recorded) {
+        const now = objects.get(path);
+        const change = now === undefined || now === staged ? undefined : files.get(path);
+        if (now === undefined || !change || !(await isCurrent(change, now))) continue;
         files.set(kept(change), { decision: "kept" });
       }
     },
