@@ -7,14 +7,11 @@ import type { HeardAgent } from "../contract/memory.ts";
 import type { Activity } from "../contract/status.ts";
 import type { Author, Turn, TurnListener, TurnStep } from "../contract/turns.ts";
 import type { Client } from "../http/client.ts";
-import { isAlive, isOwnAndAlive } from "../system/processes.ts";
-import { createQuestions, type Questions } from "./questions.ts";
+import { isAlive } from "../system/processes.ts";
+import { createTurnMaker, keyOf, newSession, type Session, withVisibleProcess } from "./session.ts";
 
 /** Maximum number of sessions. Beyond this number, the oldest are forgotten, and their turns end. */
 const MAX_SESSIONS = 256;
-
-/** Maximum length of an author's prompt (UTF-16 units). Longer prompts are cut, so that they fit into one line. */
-const MAX_PROMPT_LENGTH = 200;
 
 /** Maximum time between the user's answer in the CLI's terminal and the agent's next hook event. */
 const NEXT_STEP_TIMEOUT_MS = 2_000;
@@ -24,21 +21,6 @@ const CHECK_INTERVAL_MS = 1_000;
 
 /** Begins a tool whose CLI waits as long as needed. */
 const NEVER: Begun = { aborted: false };
-
-interface Session {
-  /** The process id is set only if the process is visible on this machine. */
-  agent: Agent;
-  /** Id of the client that the agent's process has connected, if it was found. */
-  client?: string | undefined;
-  /** The running turn, or the last one. Undefined before the first turn. */
-  turn?: Turn | undefined;
-  isRunning: boolean;
-  /** Id that the CLI has given to the turn, if any. */
-  turnId?: string | undefined;
-  /** Number of hook events. */
-  events: number;
-  readonly questions: Questions;
-}
 
 export interface Turns {
   /** Adds a listener for the steps of all turns. Steps are reported synchronously. */
@@ -110,7 +92,7 @@ export function createTurns({ heard, remember, isConnected, search }: TurnsOptio
   /** Clients whose process has opened a later session. */
   const replaced = new Set<string>();
   let hasHeard = sessions.size > 0;
-  let lastTurn = 0;
+  const newTurn = createTurnMaker();
   let timer: NodeJS.Timeout | undefined;
 
   const running = () => [...sessions.values()].filter(({ isRunning }) => isRunning);
@@ -170,11 +152,6 @@ export function createTurns({ heard, remember, isConnected, search }: TurnsOptio
   function turnOf(session: Session): Turn {
     session.turn ??= newTurn(session.agent, undefined);
     return session.turn;
-  }
-
-  function newTurn(agent: Agent, prompt: string | undefined): Turn {
-    lastTurn = Math.max(Date.now(), lastTurn + 1);
-    return { ...agent, turn: lastTurn, prompt: oneLine(prompt ?? ""), isSeen: prompt !== undefined };
   }
 
   function begin(session: Session, turn: Turn, prompt?: string, turnId?: string): void {
@@ -339,26 +316,4 @@ export function createTurns({ heard, remember, isConnected, search }: TurnsOptio
     },
     close: () => clearInterval(timer),
   };
-}
-
-function newSession(agent: Agent): Session {
-  return { agent, isRunning: false, events: 0, questions: createQuestions() };
-}
-
-function keyOf({ cli, session }: Agent): string {
-  return `${cli} ${session}`;
-}
-
-/**
- * Removes the process id if the process is not visible here, because the agent runs on another machine or in a container.
- * A local process may have the same id by chance. Also removes everything that only a turn has, such as the prompt.
- */
-function withVisibleProcess({ cli, session, cwd, pid }: Agent): Agent {
-  return { cli, session, cwd, pid: pid === undefined || isOwnAndAlive(pid) ? pid : undefined };
-}
-
-/** Returns a prompt as one printable line. Some functions of Neovim fail for a NUL character. */
-function oneLine(prompt: string): string {
-  const line = prompt.replace(/[\s\p{Cc}]+/gu, " ").trim();
-  return line.length > MAX_PROMPT_LENGTH ? `${line.slice(0, MAX_PROMPT_LENGTH - 1)}…` : line;
 }
