@@ -1,5 +1,6 @@
 /** Creates the private bare Git repository that stores snapshots. */
-import { appendFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { appendFileSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Root } from "./find-root.ts";
 import { runGit } from "./run-git.ts";
@@ -33,21 +34,30 @@ interface StoreOptions {
   readonly signal: AbortSignal;
 }
 
-/** Creates an empty store. Deletes an earlier one. @throws {GitFailure} @throws the errors of node:fs */
+/**
+ * Creates an empty store in place of an incomplete one. If another Neovim creates it meanwhile, keeps the other store.
+ * @throws {GitFailure} @throws the errors of node:fs
+ */
 export async function createSnapshotStore(options: StoreOptions): Promise<void> {
   const { directory, root, isIgnoringCase, signal } = options;
-  rmSync(directory, { recursive: true, force: true });
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
-  await runGit({
-    cwd: directory,
-    args: ["init", "-q", "--bare", "--template=", `--object-format=${root.format}`, directory],
-    env: { GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: "/dev/null" },
-    signal,
-  });
-  mkdirSync(join(directory, "info"), { recursive: true });
-  appendFileSync(join(directory, "config"), `${CONFIG}[core]\n\tignoreCase = ${isIgnoringCase}\n`);
-  // Written last: the file tells that the store is complete.
-  writeFileSync(attributesIn(directory), "* -text -eol -filter -ident -working-tree-encoding\n");
+  const draft = `${directory}.${randomUUID()}`;
+  mkdirSync(draft, { recursive: true, mode: 0o700 });
+  try {
+    await runGit({
+      cwd: draft,
+      args: ["init", "-q", "--bare", "--template=", `--object-format=${root.format}`, draft],
+      env: { GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: "/dev/null" },
+      signal,
+    });
+    mkdirSync(join(draft, "info"), { recursive: true });
+    appendFileSync(join(draft, "config"), `${CONFIG}[core]\n\tignoreCase = ${isIgnoringCase}\n`);
+    writeFileSync(attributesIn(draft), "* -text -eol -filter -ident -working-tree-encoding\n");
+    if (isComplete(directory)) return;
+    rmSync(directory, { recursive: true, force: true });
+    renameSync(draft, directory);
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
 }
 
 /** Returns whether a directory contains a complete store. */
