@@ -125,3 +125,19 @@ t.test("a CLI whose process is not visible ends with its last connection", async
   await host.undo("2.txt");
   t.match(host.messages(), [/gemini is changing \S+2\.txt/], "a process that runs has not ended");
 });
+
+t.test("after a restart during a command, one sentence says that changes may be missing", async (t) => {
+  const tool = { kind: "shell", name: "run_shell_command", command: "make" } as const;
+  const first = new ChangesHost(t);
+  first.write("a.txt", "one\n");
+  await first.tell({ kind: "tool_starting", tool });
+  await first.close();
+  const next = new ChangesHost(t, first.directory, [], true);
+  next.write("a.txt", "one\ntwo\n");
+  await next.tell({ kind: "tool_ended", tool, failed: false });
+  await next.tell({ kind: "turn_ended" });
+  t.equal(next.shown.size, 0);
+  t.match(next.messages(), [
+    /^Some changes by gemini may be missing from :GeminiChanges: the bridge was restarted/,
+  ]);
+});
