@@ -27,6 +27,7 @@ export const linux: System = {
   ...unix,
   name: "linux",
   attributeCopy: ["--attributes-only", "--preserve=all"],
+  pathOfOpenFile: (descriptor) => `/proc/${process.pid}/fd/${descriptor}`,
   settingsDirectory: (program, env, home) => join(env["XDG_CONFIG_HOME"] || join(home, ".config"), program),
   isWithin: (outer, inner) => isBelow(relative(outer, inner)),
   isUnknownUser: (uid) =>

@@ -46,6 +46,8 @@ export interface System {
   isUnknownUser(uid: number): boolean;
   /** Arguments of `cp` for copying the metadata of a file. */
   readonly attributeCopy: readonly string[];
+  /** Returns a path by which other processes of the user reach an open file of this process. Absent if there is none. */
+  pathOfOpenFile?(descriptor: number): string;
   /** Reads the table of mounts. */
   mounts(): MountTable;
 

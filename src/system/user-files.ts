@@ -34,7 +34,6 @@ import {
 import { versionOf } from "./file-version.ts";
 import { placeOf } from "./open-file.ts";
 import { platform } from "./platform.ts";
-import { runWithFiles } from "./program.ts";
 import type { TemporaryFiles } from "./temporary-files.ts";
 
 /** Permission bits of a new file. */
@@ -198,7 +197,8 @@ async function exchange(path: string, bytes: Buffer, writing: Writing): Promise<
       const file = await open(temporary, "wx+", 0o600).catch(() => undefined);
       if (!file) return false;
       try {
-        if (!(await copyAttributes(old, file))) return false;
+        const { copyAttributes } = await import("./copy-attributes.ts"); // loaded late, so that the host starts fast
+        if (!(await copyAttributes(old.fd, file.fd))) return false;
         const own = metadataOf(await file.stat());
         if (!isDeepStrictEqual(own, metadataOf(stats))) return false;
         await fill(file, bytes); // also clears setuid and setgid
@@ -214,11 +214,6 @@ async function exchange(path: string, bytes: Buffer, writing: Writing): Promise<
   } finally {
     await old.close();
   }
-}
-
-/** Copies all metadata between open files. Their paths may lead to other files by now. @returns false on failure */
-function copyAttributes(from: FileHandle, to: FileHandle): Promise<boolean> {
-  return runWithFiles("cp", [...platform.attributeCopy, "--", "/dev/fd/3", "/dev/fd/4"], [from.fd, to.fd]);
 }
 
 /** Gives a temporary file its final name. @throws {Refusal} if another file has replaced the temporary file */

@@ -218,8 +218,8 @@ t.test("files are written although the temporary files cannot be noted", async (
 t.test("a later host removes the temporary file of a killed host, and no other file", async (t) => {
   const { path, notes, temporaryFiles } = start(t);
   writeFileSync(path("a.txt"), "old\n");
-  const script = replacing(notes, 1);
-  beforeCopying(t, path("../bin"), 'kill -KILL "$PPID"; exit');
+  const script = `process.env.HOST_PID = process.pid; ${replacing(notes, 1)}`;
+  beforeCopying(t, path("../bin"), 'kill -KILL "$HOST_PID"; exit');
   t.throws(() => runScript(script, [path("a.txt")]), "the host was killed");
   t.equal(readFileSync(path("a.txt"), "utf8"), "old\n");
   t.equal(readdirSync(path("")).length, 2, "the killed host has left its temporary file");
