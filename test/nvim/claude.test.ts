@@ -347,10 +347,12 @@ t.test("if the client has given up during an outage, the lock file has a new tok
   const lock = lockOf(bridge);
   const hooks = await nvim.lua("return vim.env.CLAUDE_CODE_IDE_AUTH_TOKEN");
   const client = await SocketClient.connect(t, lock);
+  // As if the bridge had stopped 16 s ago.
+  await nvim.lua(`local time = vim.uv.gettimeofday
+    vim.uv.gettimeofday = function() local seconds, micros = time() return seconds - 16, micros end`);
   await nvim.command("GeminiStop");
   t.equal(await client.closed(), 1001);
   await nvim.bridgeIs("stopped");
-  await nvim.lua("local now = vim.uv.now; vim.uv.now = function() return now() + 16000 end");
   await nvim.command("GeminiStart");
   await nvim.command("GeminiStop"); // before the host runs, so that the outage continues
   await nvim.bridgeIs("stopped");
