@@ -32,7 +32,8 @@ export interface StoredChanges {
 /** Schema of the mode and owner of a file. */
 export const StoredMetadata = z.object({ mode: z.number(), uid: z.number(), gid: z.number() });
 
-const author = { cli: z.string(), turn: z.number(), prompt: z.string(), session: z.string().optional() };
+/** Leaves out the session, which has probably ended with its Neovim: the next agent of the CLI hears about an undo. */
+const author = { cli: z.string(), turn: z.number(), prompt: z.string() };
 
 /** A change record without its texts. */
 const Outline = z.object({

@@ -8,7 +8,7 @@ export interface Author {
   readonly turn: number;
   /** The prompt as one short line; empty if unknown. */
   readonly prompt: string;
-  /** Session id of the CLI itself. Unknown for authors of an earlier version. */
+  /** Session id of the CLI itself. Unknown after a restart. */
   readonly session?: string | undefined;
 }
 
