@@ -32,7 +32,6 @@ export interface StoredChanges {
 /** Schema of the mode and owner of a file. */
 export const StoredMetadata = z.object({ mode: z.number(), uid: z.number(), gid: z.number() });
 
-/** Leaves out the session, which has probably ended with its Neovim: the next agent of the CLI hears about an undo. */
 const author = { cli: z.string(), turn: z.number(), prompt: z.string() };
 
 /** A change record without its texts. */
@@ -91,11 +90,13 @@ export function createStoredChanges(store: Store, mayStore: (path: string) => bo
       // Ignore files in an unreadable folder are unknown. The stored record describes the last state that was seen.
       if (change.version === HIDDEN) return false;
       const isStored = isChanged(change) && mayStore(change.path);
-      const { text, ...rest } = change;
+      // Without the session, which may have ended: after a restart, the next agent of the CLI is told about an undo.
+      const { text, session: _, ...rest } = change;
       if (!isStored) list.delete(change.path);
       else {
+        const earlier = rest.earlier.map(({ cli, turn, prompt }) => ({ cli, turn, prompt }));
         const texts = { lines: text.lines.join(""), hunks: JSON.stringify(text.hunks) };
-        list.set(change.path, { ...rest, earlier: [...rest.earlier], lastId: text.lastId }, texts);
+        list.set(change.path, { ...rest, earlier, lastId: text.lastId }, texts);
       }
       return isStored;
     },
