@@ -17,7 +17,9 @@ import t, { type Test } from "tap";
 import { ABSENT, MAX_FILE_BYTES, readState } from "../../src/system/file-state.ts";
 import { createTemporaryFiles } from "../../src/system/temporary-files.ts";
 import { createUserFiles } from "../../src/system/user-files.ts";
+import { descendants } from "../support/processes.ts";
 import { temporary } from "../support/temporary.ts";
+import { waitFor } from "../support/wait.ts";
 
 function start(t: Test) {
   const directory = temporary(t);
@@ -48,11 +50,16 @@ function attributes(path: string): string {
   return execFileSync("python3", ["-c", script, path], { encoding: "utf8" });
 }
 
+/** Waits until the shell that runs `cp` has ended: it keeps the PATH with which it was started. */
+const shellHasEnded = () => waitFor(() => descendants(process.pid).length === 0, "the end of the shell");
+
 /** Runs a script each time before the bridge runs `cp`. The script ends up in the place of `cp`. */
-function beforeCopying(t: Test, directory: string, script: string): void {
+async function beforeCopying(t: Test, directory: string, script: string): Promise<void> {
   const path = process.env["PATH"];
+  await shellHasEnded();
   t.teardown(() => {
     process.env["PATH"] = path;
+    return shellHasEnded();
   });
   mkdirSync(directory);
   writeFileSync(join(directory, "cp"), `#!/bin/sh\n${script}\nexec /bin/cp "$@"\n`, { mode: 0o755 });
@@ -219,7 +226,7 @@ t.test("a later host removes the temporary file of a killed host, and no other f
   const { path, notes, temporaryFiles } = start(t);
   writeFileSync(path("a.txt"), "old\n");
   const script = `process.env.HOST_PID = process.pid; ${replacing(notes, 1)}`;
-  beforeCopying(t, path("../bin"), 'kill -KILL "$HOST_PID"; exit');
+  await beforeCopying(t, path("../bin"), 'kill -KILL "$HOST_PID"; exit');
   t.throws(() => runScript(script, [path("a.txt")]), "the host was killed");
   t.equal(readFileSync(path("a.txt"), "utf8"), "old\n");
   t.equal(readdirSync(path("")).length, 2, "the killed host has left its temporary file");
@@ -238,7 +245,7 @@ t.test("metadata are neither copied from nor to a file that was swapped meanwhil
   writeFileSync(path("../private.txt"), "private\n", { mode: 0o600 });
   const bin = path("../bin");
   const swap = `ln -sf '${path("../private.txt")}' "$draft"`;
-  beforeCopying(t, bin, `draft=$(echo '${path("")}'/.*.gemini-bridge); ${swap}`);
+  await beforeCopying(t, bin, `draft=$(echo '${path("")}'/.*.gemini-bridge); ${swap}`);
   writeFileSync(path("a.txt"), "old\n");
   chmodSync(path("a.txt"), 0o666);
   const before = await readState(path("a.txt"));
