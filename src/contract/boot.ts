@@ -17,7 +17,7 @@ export const Gate = z.object({
   clis: map(z.boolean()),
 });
 
-/** What the previous host in this Neovim has left. */
+/** Port, tokens and stored state of the previous host in this Neovim. */
 const Previous = z.object({
   /** Running CLIs and their hooks still use this port and these tokens. */
   port: z.number().int(),

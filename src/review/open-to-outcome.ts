@@ -39,13 +39,14 @@ const infoOf = ({ id, sessionId, label, filePath, baseline }: Review): ReviewInf
   return { id, sessionId, label, filePath, baseline };
 };
 
+/** Returns an open review that an earlier host has shown. */
+const reviewOf = (info: ReviewInfo): Review => ({ ...info, name: info.filePath, state: "open" });
+
 export function createReviews(options: ReviewsOptions): Reviews {
   const { bridge, log, clients } = options;
   const closing = new AbortController();
   /** All reviews that have not ended, by id. */
-  const reviews = new Map<number, Review>(
-    options.earlier.map((info) => [info.id, { ...info, name: info.filePath, state: "open" }]),
-  );
+  const reviews = new Map(options.earlier.map((info) => [info.id, reviewOf(info)]));
   let lastId = Math.max(options.lastId, ...reviews.keys());
   const staleness = createStaleness({
     bridge,

@@ -2,6 +2,7 @@
 import t, { type Test } from "tap";
 import { sharePage, startPage } from "../support/page.ts";
 import { shareNvim } from "../support/reset.ts";
+import { becomes } from "../support/wait.ts";
 
 shareNvim(t);
 const fresh = sharePage(t);
@@ -70,9 +71,7 @@ for (const [what, ...keys] of [
       await nvim.input(key);
       if (key === "d") await nvim.waitFor("vim.wo[vim.fn.bufwinid('a.txt')].diff", "the comparison");
     }
-    const isClean = async () => (await nvim.lua(LEFT)) === "";
-    await nvim.waitFor(isClean, "the page to be gone").catch(() => {});
-    t.equal(await nvim.lua(LEFT), "");
+    await becomes(t, () => nvim.lua(LEFT), "", "the page to be gone");
     t.equal(await nvim.lua("return vim.go.scrollopt"), scrollopt);
     t.notMatch(await nvim.messages(), /E\d+|error/i);
   });
@@ -85,7 +84,7 @@ t.test(
     await nvim.command("mksession session.vim");
     await nvim.input("q");
     await nvim.command("silent source session.vim");
-    await nvim.waitFor(async () => (await nvim.lua(LEFT)) === "", "the buffers of the session to be gone");
+    await becomes(t, () => nvim.lua(LEFT), "", "the buffers of the session to be gone");
     await nvim.input(":GeminiChanges<CR>");
     await nvim.waitFor(async () => /^\*page/.test((await page.windows())[0] ?? ""), "the page");
     t.notMatch(await nvim.messages(), /E\d+|error/i);
@@ -127,9 +126,7 @@ t.test("a review beside the review page does not use the window of the page's fi
   await client.openDiff(page.nvim.path("a.txt"), "proposed\n");
   await page.nvim.input(":tabonly<CR>:q<CR>");
   await page.nvim.command("GeminiReject a.txt");
-  const isClean = async () => (await page.nvim.lua(LEFT)) === "";
-  await page.nvim.waitFor(isClean, "the options to be reset").catch(() => {});
-  t.equal(await page.nvim.lua(LEFT), "");
+  await becomes(t, () => page.nvim.lua(LEFT), "", "the options to be reset");
 });
 
 t.test("the command line keeps its height after a review beside a maximized status view", async (t) => {
